@@ -1,0 +1,89 @@
+# The two words to start with: `make demo` and `make test`. Neither needs anything done before it.
+# Both make their own virtual environment (in .venv, or where FLINT_VENV says), build the
+# third-party libraries once (minutes, kept in ~/.cache/flintstate), and build the extension in place.
+
+PYTHON ?= python3
+VENV := $(abspath $(or $(FLINT_VENV),.venv))
+STAMP := $(VENV)/flintstate.stamp
+PY := $(VENV)/bin/python
+JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
+ROUNDS ?= 20
+
+export FLINT_VENV := $(VENV)
+export PATH := $(VENV)/bin:$(PATH)
+
+.PHONY: help archives build demo test bench lint format wheel sdist asan tsan tidy soak java clean
+
+help:
+	@echo "make demo    runs the main example"
+	@echo "make test    all tests: C++, Python, Spark, the rules of the house"
+	@echo "make bench   the benchmarks, the peers in the same runs"
+	@echo "make lint    style and types; make format mends what a tool can mend"
+	@echo "make wheel   wheels for every CPython here, each tested as installed, into dist/"
+	@echo "make sdist   a source distribution that builds offline, into dist/"
+	@echo "make asan    the C++ tests under the address sanitizer; make tsan under the thread one"
+	@echo "make soak    the tests with long matrices: ROUNDS=$(ROUNDS) times the usual"
+	@echo "make build   the extension, in place; make clean removes what was built here"
+
+$(STAMP): pyproject.toml .ci/environment.py
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "error: $(PYTHON) is too old: install Python 3.11 or later, or set PYTHON" >&2; false; }
+	@$(PYTHON) .ci/environment.py venv $(VENV)
+	@touch $@
+
+build: $(STAMP)
+	@$(PY) .ci/environment.py compiler
+	@echo "== building the extension and the C++ tests"
+	@mkdir -p build
+	@cmake --preset dev > build/configure.log || { cat build/configure.log; false; }
+	@cmake --build --preset dev --parallel $(JOBS)
+
+java: $(STAMP)
+	@$(PY) .ci/environment.py java
+
+demo: build java
+	$(PY) $(firstword $(wildcard examples/orders.py examples/store.py) examples/build_info.py)
+
+test: build java
+	@echo "== C++ tests"
+	@ctest --preset dev --parallel $(JOBS)
+	@echo "== Python tests"
+	@$(PY) -m pytest -q -n $(JOBS) --dist worksteal --ignore tests/python/spark
+	@if [ -d tests/python/spark ]; then echo "== Spark tests"; $(PY) -m pytest -q tests/python/spark; fi
+
+bench: build java
+	@cmake --preset release && cmake --build --preset release --parallel $(JOBS)
+	@for b in build/release/*_bench; do [ ! -x $$b ] || $$b || exit 1; done
+	@if [ -d bench/python ]; then $(PY) -m pytest -q --benchmark-enable bench/python; fi
+
+lint: build
+	@bash .ci/lint
+
+format: $(STAMP)
+	ruff check --fix --quiet . ; ruff format .
+	git ls-files '*.cc' '*.h' | xargs clang-format -i
+
+asan tsan: $(STAMP)
+	@cmake --preset $@ && cmake --build --preset $@ --parallel $(JOBS)
+	@ctest --preset $@
+
+tidy: $(STAMP)
+	@$(PY) -m pip install --quiet "clang-tidy==23.1.4"
+	@cmake --preset tidy && cmake --build --preset tidy --parallel $(JOBS)
+
+soak: build java
+	FLINT_ROUNDS=$(ROUNDS) ctest --preset dev
+	FLINT_ROUNDS=$(ROUNDS) $(PY) -m pytest -q tests/python
+
+archives: $(STAMP)
+	@$(PY) cpp/third_party/fetch.py --into cpp/third_party/archives lz4 zstd rocksdb
+
+sdist: archives
+	@$(PY) -m build --sdist --outdir dist .
+
+wheel: $(STAMP)
+	@$(PY) .ci/wheel.py dist
+
+clean:
+	rm -rf build dist cpp/third_party/archives python/flintstate/_core*.so
+	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +

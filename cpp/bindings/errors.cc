@@ -1,0 +1,68 @@
+#include "bindings/bindings.h"
+
+namespace flint {
+namespace {
+
+const char* PythonName(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::kInvalid:
+      return "InvalidError";
+    case ErrorKind::kNotFound:
+      return "NotFoundError";
+    case ErrorKind::kBusy:
+      return "BusyError";
+    case ErrorKind::kIO:
+      return "StorageError";
+    case ErrorKind::kCorruption:
+      return "CorruptionError";
+    case ErrorKind::kClosed:
+      return "ClosedError";
+    case ErrorKind::kInternal:
+      return "InternalError";
+  }
+  return "InternalError";
+}
+
+// Every string handed to Python must be UTF-8: a path or a stored name in a message may not be.
+py::str Utf8(const std::string& message) {
+  return py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(
+      message.data(), static_cast<Py_ssize_t>(message.size()), "backslashreplace"));
+}
+
+}  // namespace
+
+void SetPythonError(const Status& status) {
+  py::object type = py::module_::import("flintstate.errors").attr(PythonName(status.kind()));
+  py::set_error(type, Utf8(status.message()));
+}
+
+namespace {
+
+// For tests of this file: raises the error of that kind.
+void RaiseError(const std::string& kind, const std::string& message) {
+  if (kind == "Ok") return Check(Status::Ok());
+  if (kind == "Invalid") Check(Status::Invalid(message));
+  if (kind == "NotFound") Check(Status::NotFound(message));
+  if (kind == "Busy") Check(Status::Busy(message));
+  if (kind == "IO") Check(Status::IO(message));
+  if (kind == "Corruption") Check(Status::Corruption(message));
+  if (kind == "Closed") Check(Status::Closed(message));
+  if (kind == "Internal") Check(Status::Internal(message));
+  Check(Status::Invalid("there is no error kind " + kind));
+}
+
+}  // namespace
+
+void BindErrors(py::module_& m) {
+  py::register_local_exception_translator([](std::exception_ptr thrown) {
+    try {
+      if (thrown) std::rethrow_exception(thrown);
+    } catch (const StatusError& error) {
+      SetPythonError(error.status());
+    }
+  });
+  m.def("_raise_error", &RaiseError, py::arg("kind"), py::arg("message"),
+        py::call_guard<py::gil_scoped_release>());
+}
+
+}  // namespace flint

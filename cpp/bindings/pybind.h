@@ -1,0 +1,51 @@
+#pragma once
+
+// The one include of pybind11, for every binding: so that all of them see the same casters.
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <stdexcept>
+#include <utility>
+
+#include "base/status.h"
+
+namespace flint {
+
+namespace py = pybind11;
+
+// A Status on its way to Python. May be thrown with the GIL released; becomes the subclass of
+// flintstate.FlintError that stands for its kind.
+class StatusError : public std::exception {
+ public:
+  explicit StatusError(Status status) : status_(std::move(status)) {}
+  const Status& status() const { return status_; }
+  const char* what() const noexcept override { return status_.message().c_str(); }
+
+ private:
+  Status status_;
+};
+
+// Sets the Python error that stands for `status`: for code that Python calls past pybind11.
+void SetPythonError(const Status& status);
+
+// Throws unless ok.
+inline void Check(Status status) {
+  if (!status.ok()) throw StatusError(std::move(status));
+}
+
+// The value, or throws.
+template <class T>
+T Unwrap(Result<T> result) {
+  if (!result.ok()) throw StatusError(result.status());
+  return *std::move(result);
+}
+
+// Runs `work` (which returns a Status or a Result and touches no Python object) without the GIL.
+template <class Work>
+auto WithoutGil(Work&& work) {
+  py::gil_scoped_release release;
+  return work();
+}
+
+}  // namespace flint

@@ -1,0 +1,232 @@
+// Reducing and aggregating state: one accumulator under a key, changed by functions.
+
+#include "bindings/bindings.h"
+#include "bindings/state_bindings.h"
+#include "bindings/state_common.h"
+#include "state/point_table.h"
+#include "state/reducer.h"
+
+namespace flint {
+namespace {
+
+// What both have: an accumulator, and the merging of namespaces.
+class GatheringState : public StateBinding {
+ public:
+  GatheringState(std::shared_ptr<BackendBinding> owner, StateTable* table)
+      : StateBinding(std::move(owner), table),
+        values_(static_cast<PointTable*>(table)),
+        cells_(table->descriptor().value, Label()) {}
+
+  void Clear() { Check(values_->Clear()); }
+
+  void ClearMany(py::handle keys) {
+    auto located = owner_->Locate(keys);
+    for (const StateKey& key : located.keys) Check(values_->ClearOne(key));
+  }
+
+  // Works the result out before anything is changed. Its time stamp is the newest of the parts'.
+  void MergeNamespaces(py::handle target, const py::iterable& sources) {
+    Check(values_->context().CheckKey());
+    std::string into = EncodeSpace(target);
+    std::vector<std::string> others;
+    for (py::handle source : sources) {
+      std::string space = EncodeSpace(source);
+      bool known = space == into || std::find(others.begin(), others.end(), space) != others.end();
+      if (!known) others.push_back(std::move(space));
+    }
+    std::string key = values_->context().key.bytes;
+    std::string total;
+    bool any = TakePart(into, &total);
+    int64_t stamp = any ? Unwrap(values_->StampInSpace(into)) : PointTable::kNoStamp;
+    for (const std::string& space : others) {
+      if (!TakePart(space, &total)) continue;
+      any = true;
+      stamp = std::max(stamp, Unwrap(values_->StampInSpace(space)));
+    }
+    CheckKeyUnchanged(key);
+    for (const std::string& space : others) Check(values_->ClearSpace(space));
+    if (any && !others.empty()) Check(values_->WriteSpace(into, total, stamp));
+  }
+
+ protected:
+  // The row of two accumulators.
+  virtual std::string Merge(std::string_view older, std::string_view newer) = 0;
+
+  py::object Read() {
+    std::string_view row;
+    return Unwrap(values_->Read(&row)) ? cells_.Unpack(row) : py::none();
+  }
+  // Requires a result that is not None.
+  std::string PackSome(py::handle value) const {
+    if (value.is_none()) Check(Status::Invalid(Label() + ": None can't be kept"));
+    return cells_.Pack(value);
+  }
+
+  PointTable* values_;
+  PythonCells cells_;
+
+ private:
+  // Merges what a namespace holds into `total`, empty at first. False where it holds nothing.
+  bool TakePart(const std::string& space, std::string* total) {
+    std::string_view row;
+    if (!Unwrap(values_->ReadSpace(space, &row))) return false;
+    std::string part(row);
+    *total = total->empty() ? part : Merge(*total, part);
+    return true;
+  }
+};
+
+class ReducingState : public GatheringState {
+ public:
+  ReducingState(std::shared_ptr<BackendBinding> owner, StateTable* table, py::object function)
+      : GatheringState(std::move(owner), table), function_(std::move(function)) {
+    const StateDescriptor& state = table->descriptor();
+    if (state.function.empty()) return;
+    reducer_.emplace(Unwrap(Reducer::Make(state.function, state.value[0].type)));
+    if (reducer_->function() == ReduceFunction::kCount) one_ = cells_.Pack(py::int_(1));
+  }
+
+  py::object Get() { return Read(); }
+
+  void Add(py::handle value) {
+    Check(values_->context().CheckKey());
+    std::string row = PackSome(value);
+    if (reducer_) return AddBuiltIn(one_.empty() ? row : one_);
+    std::string_view before;
+    if (!Unwrap(values_->Read(&before))) return Check(values_->Write(row));
+    std::string key = values_->context().key.bytes;
+    py::object result = function_(cells_.Unpack(before), cells_.Unpack(row));
+    row = PackSome(result);
+    CheckKeyUnchanged(key);
+    Check(values_->Write(row));
+  }
+
+  py::object GetMany(py::handle keys) {
+    auto located = owner_->Locate(keys);
+    std::vector<PointEntry*> entries;
+    Check(owner_->Apart([&] { return values_->ReadMany(located.keys, &entries); }));
+    std::vector<std::string_view> rows;
+    for (PointEntry* entry : entries) {
+      const std::string* stored = values_->Seen(entry);
+      rows.push_back(stored == nullptr ? std::string_view() : RowOf(*stored));
+    }
+    return cells_.Array(rows);
+  }
+
+  void AddMany(py::handle keys, py::handle values) {
+    auto located = owner_->Locate(keys);
+    CellColumn column(cells_, values, static_cast<int64_t>(located.keys.size()),
+                      Label() + " values");
+    std::vector<std::string> rows;
+    Check(column.ForEach([&](int64_t i, std::string_view row) {
+      if (row.data() == nullptr) {
+        return Status::Invalid(Label() + " values: row " + std::to_string(i) + " is null");
+      }
+      rows.emplace_back(row);
+      return Status();
+    }));
+    CurrentKeyGuard guard(owner_.get());
+    for (size_t i = 0; i < rows.size(); ++i) {
+      owner_->backend().SetKey(located.keys[i]);
+      Add(cells_.Unpack(rows[i]));
+    }
+  }
+
+ protected:
+  std::string Merge(std::string_view older, std::string_view newer) override {
+    if (!reducer_) return PackSome(function_(cells_.Unpack(older), cells_.Unpack(newer)));
+    std::string stored;
+    AppendPlain(older, &stored);
+    return std::string(RowOf(MergeStored(stored, reducer_->Operand(newer))));
+  }
+
+ private:
+  // Without a time to live it needs no look at what is there.
+  void AddBuiltIn(const std::string& row) {
+    if (!values_->expiry().ttl().enabled()) {
+      return Check(values_->MergeBlind(reducer_->Operand(row)));
+    }
+    std::string_view before;
+    bool found = Unwrap(values_->Read(&before));
+    Check(values_->Write(found ? Merge(before, row) : row));
+  }
+
+  py::object function_;
+  std::optional<Reducer> reducer_;
+  std::string one_;  // what counting adds
+};
+
+class AggregatingState : public GatheringState {
+ public:
+  AggregatingState(std::shared_ptr<BackendBinding> owner, StateTable* table, py::object function)
+      : GatheringState(std::move(owner), table), function_(std::move(function)) {}
+
+  py::object Get() {
+    py::object accumulator = Read();
+    return accumulator.is_none() ? accumulator : function_.attr("get_result")(accumulator);
+  }
+
+  void Add(py::handle value) {
+    Check(values_->context().CheckKey());
+    std::string key = values_->context().key.bytes;
+    std::string_view before;
+    bool found = Unwrap(values_->Read(&before));
+    py::object accumulator = found ? cells_.Unpack(before) : Fresh();
+    std::string row = PackSome(function_.attr("add")(value, accumulator));
+    CheckKeyUnchanged(key);
+    Check(values_->Write(row));
+  }
+
+ protected:
+  std::string Merge(std::string_view older, std::string_view newer) override {
+    return PackSome(function_.attr("merge")(cells_.Unpack(older), cells_.Unpack(newer)));
+  }
+
+ private:
+  // As it would come back from the store.
+  py::object Fresh() { return cells_.Unpack(PackSome(function_.attr("create_accumulator")())); }
+
+  py::object function_;
+};
+
+}  // namespace
+
+py::object OpenReducingState(std::shared_ptr<BackendBinding> owner,
+                             const StateDescriptor& descriptor, const py::object& ttl,
+                             py::object function) {
+  if (!descriptor.function.empty()) {
+    Status known = Reducer::Make(descriptor.function, descriptor.value[0].type).status();
+    Check(known.WithContext("reducing state '" + descriptor.name + "'"));
+  }
+  StateTable* table = owner->Open(descriptor, ttl);
+  return py::cast(std::make_shared<ReducingState>(std::move(owner), table, std::move(function)));
+}
+
+py::object OpenAggregatingState(std::shared_ptr<BackendBinding> owner,
+                                const StateDescriptor& descriptor, const py::object& ttl,
+                                py::object function) {
+  StateTable* table = owner->Open(descriptor, ttl);
+  return py::cast(std::make_shared<AggregatingState>(std::move(owner), table, std::move(function)));
+}
+
+void BindStateGathering(py::module_& m) {
+  py::class_<ReducingState, StateBinding, std::shared_ptr<ReducingState>>(m, "RocksReducingState")
+      .def("get", &ReducingState::Get)
+      .def("add", &ReducingState::Add, py::arg("value"))
+      .def("clear", &ReducingState::Clear)
+      .def("merge_namespaces", &ReducingState::MergeNamespaces, py::arg("target"),
+           py::arg("sources"))
+      .def("get_many", &ReducingState::GetMany, py::arg("keys"))
+      .def("add_many", &ReducingState::AddMany, py::arg("keys"), py::arg("values"))
+      .def("clear_many", &ReducingState::ClearMany, py::arg("keys"));
+  py::class_<AggregatingState, StateBinding, std::shared_ptr<AggregatingState>>(
+      m, "RocksAggregatingState")
+      .def("get", &AggregatingState::Get)
+      .def("add", &AggregatingState::Add, py::arg("value"))
+      .def("clear", &AggregatingState::Clear)
+      .def("merge_namespaces", &AggregatingState::MergeNamespaces, py::arg("target"),
+           py::arg("sources"))
+      .def("clear_many", &AggregatingState::ClearMany, py::arg("keys"));
+}
+
+}  // namespace flint

@@ -1,0 +1,272 @@
+#include "state/point_table.h"
+
+#include <algorithm>
+
+#include "state/reducer.h"
+#include "state/row_order.h"
+
+namespace flint {
+namespace {
+
+constexpr size_t kMultiGetMax = 1024;
+
+}  // namespace
+
+Status PointTable::LocateAnew() {
+  FLINT_RETURN_IF_ERROR(context_->MakeRoom());
+  located_ = FindOrAdd(context_->key.view(), space_);
+  located_epoch_ = context_->key.epoch;
+  return {};
+}
+
+PointEntry* PointTable::FindOrAdd(const StateKey& key, std::string_view space) {
+  auto [entry, added] = entries_.FindOrAdd(key, space);
+  if (added) context_->cached_bytes += entries_.kEntryCost + entry->row_key.size();
+  return entry;
+}
+
+Status PointTable::Load(PointEntry* entry) {
+  if (entry->knowledge != PointEntry::Knowledge::kUnknown &&
+      entry->knowledge != PointEntry::Knowledge::kOperand) {
+    ++metrics_.cache_hits;
+    return {};
+  }
+  rocksdb::PinnableSlice stored;
+  ++metrics_.store_reads;
+  FLINT_ASSIGN_OR_RETURN(bool found, database().Get(entry_.family, entry->row_key, &stored));
+  SetLoaded(entry, found, {stored.data(), stored.size()});
+  return {};
+}
+
+void PointTable::SetLoaded(PointEntry* entry, bool found, std::string_view stored) {
+  using Knowledge = PointEntry::Knowledge;
+  metrics_.bytes_read += stored.size();
+  if (entry->knowledge == Knowledge::kOperand) {
+    if (found)
+      entry->stored = MergeStored(stored, entry->stored);
+    else
+      entry->stored = MergeStored({}, entry->stored);
+    entry->knowledge = Knowledge::kPresent;
+    return;
+  }
+  entry->in_store = found;
+  entry->knowledge = found ? Knowledge::kPresent : Knowledge::kAbsent;
+  entry->stored.assign(stored);
+  context_->cached_bytes += stored.size();
+}
+
+Status PointTable::LoadMany(std::vector<PointEntry*> entries) {
+  std::erase_if(entries, [](const PointEntry* entry) {
+    return entry->knowledge == PointEntry::Knowledge::kAbsent ||
+           entry->knowledge == PointEntry::Knowledge::kPresent;
+  });
+  SortByRowKey(&entries);
+  entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
+  metrics_.store_reads += entries.size();
+  std::vector<rocksdb::Slice> keys;
+  std::vector<rocksdb::PinnableSlice> values(std::min(entries.size(), kMultiGetMax));
+  std::vector<rocksdb::Status> statuses(values.size());
+  for (size_t begin = 0; begin < entries.size(); begin += kMultiGetMax) {
+    size_t count = std::min(kMultiGetMax, entries.size() - begin);
+    keys.clear();
+    for (size_t i = 0; i < count; ++i) keys.emplace_back(entries[begin + i]->row_key);
+    FLINT_RETURN_IF_ERROR(database().MultiGet(entry_.family, count, keys.data(), values.data(),
+                                              statuses.data(), /*sorted=*/true));
+    for (size_t i = 0; i < count; ++i) {
+      SetLoaded(entries[begin + i], statuses[i].ok(), {values[i].data(), values[i].size()});
+      values[i].Reset();
+    }
+  }
+  return {};
+}
+
+const std::string* PointTable::Seen(PointEntry* entry) {
+  if (entry->knowledge != PointEntry::Knowledge::kPresent) return nullptr;
+  return expiry().Visible(entry->stored) ? &entry->stored : nullptr;
+}
+
+Result<bool> PointTable::Read(std::string_view* row) {
+  FLINT_RETURN_IF_ERROR(Locate());
+  ++metrics_.reads;
+  FLINT_RETURN_IF_ERROR(Load(located_));
+  const std::string* stored = Seen(located_);
+  if (stored == nullptr) return false;
+  *row = RowOf(*stored);
+  if (expiry().NeedsRefresh(*stored)) {
+    std::string copy(*row);
+    FLINT_RETURN_IF_ERROR(Replace(located_, copy));
+    *row = RowOf(located_->stored);
+  }
+  return true;
+}
+
+Status PointTable::Write(std::string_view row) {
+  FLINT_RETURN_IF_ERROR(Locate());
+  ++metrics_.writes;
+  return Replace(located_, row);
+}
+
+Status PointTable::Clear() {
+  FLINT_RETURN_IF_ERROR(Locate());
+  ++metrics_.writes;
+  return Remove(located_);
+}
+
+Status PointTable::MergeBlind(std::string_view operand) {
+  using Knowledge = PointEntry::Knowledge;
+  FLINT_RETURN_IF_ERROR(Locate());
+  ++metrics_.writes;
+  switch (located_->knowledge) {
+    case Knowledge::kAbsent:
+      located_->stored = MergeStored({}, operand);
+      located_->knowledge = Knowledge::kPresent;
+      break;
+    case Knowledge::kUnknown:
+      located_->stored.assign(operand);
+      located_->knowledge = Knowledge::kOperand;
+      break;
+    case Knowledge::kPresent:
+      MergeInto(&located_->stored, operand);
+      break;
+    case Knowledge::kOperand:
+      MergeOperandInto(&located_->stored, operand);
+      break;
+  }
+  MarkDirty(located_);
+  return {};
+}
+
+Result<bool> PointTable::ReadSpace(std::string_view space, std::string_view* row) {
+  FLINT_RETURN_IF_ERROR(context_->CheckKey());
+  PointEntry* entry = FindOrAdd(context_->key.view(), space);
+  ++metrics_.reads;
+  FLINT_RETURN_IF_ERROR(Load(entry));
+  const std::string* stored = Seen(entry);
+  if (stored != nullptr) *row = RowOf(*stored);
+  return stored != nullptr;
+}
+
+Status PointTable::ClearSpace(std::string_view space) {
+  FLINT_RETURN_IF_ERROR(context_->CheckKey());
+  ++metrics_.writes;
+  return Remove(FindOrAdd(context_->key.view(), space));
+}
+
+Status PointTable::Prefetch(std::span<const StateKey> keys) {
+  std::vector<PointEntry*> entries;
+  return ReadMany(keys, &entries);
+}
+
+Status PointTable::ReadMany(std::span<const StateKey> keys, std::vector<PointEntry*>* entries) {
+  FLINT_RETURN_IF_ERROR(context_->health);
+  FLINT_RETURN_IF_ERROR(context_->MakeRoom());
+  metrics_.reads += keys.size();
+  entries->reserve(entries->size() + keys.size());
+  size_t first = entries->size();
+  for (const StateKey& key : keys) entries->push_back(FindOrAdd(key, space_));
+  return LoadMany({entries->begin() + static_cast<ptrdiff_t>(first), entries->end()});
+}
+
+Status PointTable::WriteOne(const StateKey& key, std::string_view row) {
+  FLINT_RETURN_IF_ERROR(context_->MakeRoom());
+  ++metrics_.writes;
+  return Replace(FindOrAdd(key, space_), row);
+}
+
+Status PointTable::ClearOne(const StateKey& key) {
+  FLINT_RETURN_IF_ERROR(context_->MakeRoom());
+  ++metrics_.writes;
+  return Remove(FindOrAdd(key, space_));
+}
+
+Status PointTable::Replace(PointEntry* entry, std::string_view row) {
+  size_t before = entry->stored.size();
+  entry->stored.clear();
+  expiry().Append(row, &entry->stored);
+  entry->knowledge = PointEntry::Knowledge::kPresent;
+  context_->cached_bytes += entry->stored.size() - before;
+  MarkDirty(entry);
+  return {};
+}
+
+Status PointTable::Remove(PointEntry* entry) {
+  context_->cached_bytes -= entry->stored.size();
+  entry->stored.clear();
+  entry->knowledge = PointEntry::Knowledge::kAbsent;
+  MarkDirty(entry);
+  return {};
+}
+
+void PointTable::MarkDirty(PointEntry* entry) {
+  if (entry->dirty) return;
+  entry->dirty = true;
+  dirty_.push_back(entry);
+}
+
+Status PointTable::Drain(ChangeBatch* changes) {
+  using Knowledge = PointEntry::Knowledge;
+  if (dirty_.empty()) return {};
+  SortByRowKey(&dirty_);
+  size_t before = changes->size();
+  changes->Enter(entry_.id, entry_.family);
+  for (PointEntry* entry : dirty_) {
+    entry->dirty = false;
+    if (entry->knowledge == Knowledge::kPresent) {
+      changes->Put(entry->row_key, entry->stored);
+    } else if (entry->knowledge == Knowledge::kOperand) {
+      changes->Merge(entry->row_key, entry->stored);
+      entry->knowledge = Knowledge::kUnknown;
+    } else if (entry->in_store) {
+      changes->Delete(entry->row_key);
+    }
+    entry->in_store = entry->knowledge != Knowledge::kAbsent;
+  }
+  dirty_.clear();
+  metrics_.bytes_written += changes->size() - before;
+  return {};
+}
+
+Result<std::unique_ptr<OrderedScan>> PointTable::ScanAll() {
+  FLINT_RETURN_IF_ERROR(context_->health);
+  FLINT_RETURN_IF_ERROR(LoadMany(dirty_));
+  OrderedEntries changed;
+  for (const PointEntry* entry : dirty_) {
+    bool present = entry->knowledge == PointEntry::Knowledge::kPresent;
+    changed.emplace(entry->row_key, OrderedEntry{entry->stored, present, true, true});
+  }
+  FLINT_ASSIGN_OR_RETURN(auto cursor, database().NewCursor(entry_.family, {}));
+  return std::make_unique<OrderedScan>(context_->database, *entry_.expiry, "", SuffixRange(),
+                                       std::move(changed), SuffixRanges(), std::move(cursor));
+}
+
+Result<int64_t> PointTable::StampInSpace(std::string_view space) {
+  PointEntry* entry = FindOrAdd(context_->key.view(), space);
+  FLINT_RETURN_IF_ERROR(Load(entry));
+  return IsStamped(entry->stored) ? StampOf(entry->stored) : kNoStamp;
+}
+
+Status PointTable::WriteSpace(std::string_view space, std::string_view row, int64_t stamp) {
+  FLINT_RETURN_IF_ERROR(context_->CheckKey());
+  ++metrics_.writes;
+  PointEntry* entry = FindOrAdd(context_->key.view(), space);
+  FLINT_RETURN_IF_ERROR(Replace(entry, row));
+  if (!expiry().ttl().enabled()) return {};
+  context_->cached_bytes -= entry->stored.size();
+  entry->stored.clear();
+  if (stamp == kNoStamp) {
+    AppendPlain(row, &entry->stored);
+  } else {
+    AppendStamped(stamp, row, &entry->stored);
+  }
+  context_->cached_bytes += entry->stored.size();
+  return {};
+}
+
+void PointTable::Forget() {
+  entries_.Clear();
+  dirty_.clear();
+  located_ = nullptr;
+  located_epoch_ = 0;
+}
+
+}  // namespace flint

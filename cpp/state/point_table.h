@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "state/keyed_cache.h"
+#include "state/state_table.h"
+
+namespace flint {
+
+// One value under a (key, namespace), as the cache knows it.
+struct PointEntry {
+  enum class Knowledge : uint8_t {
+    kUnknown,  // RocksDB has to be asked
+    kAbsent,
+    kPresent,  // `stored` is it
+    kOperand,  // whatever RocksDB has, with `stored` merged into it
+  };
+
+  uint64_t hash = 0;
+  std::string row_key;
+  std::string stored;
+  Knowledge knowledge = Knowledge::kUnknown;
+  bool dirty = false;
+  bool in_store = true;  // RocksDB may hold something under the row key
+};
+
+// A state that has one value for each (key, namespace): value, reducing and aggregating state.
+// Values are rows (docs/format/row.md); time to live is taken care of here.
+class PointTable : public StateTable {
+ public:
+  PointTable(std::shared_ptr<StateContext> context, const StateEntry& entry)
+      : StateTable(std::move(context), entry), entries_(context_->group_bytes) {}
+
+  // Of the current key and namespace. Read: false where there is none; `row` lives until the next
+  // call on any state of the backend.
+  Result<bool> Read(std::string_view* row);
+  Status Write(std::string_view row);
+  Status Clear();
+  // Without reading: what is there, or will be found there, merged with `operand` by the function
+  // of the state (reducer.h).
+  Status MergeBlind(std::string_view operand);
+
+  // For other namespaces of the current key.
+  Result<bool> ReadSpace(std::string_view space, std::string_view* row);
+  Status ClearSpace(std::string_view space);
+  // For what is merged: the time stamp of a value that was read, and a write that keeps one.
+  static constexpr int64_t kNoStamp = std::numeric_limits<int64_t>::min();
+  Result<int64_t> StampInSpace(std::string_view space);
+  Status WriteSpace(std::string_view space, std::string_view row, int64_t stamp);
+
+  // Brings the entries of many keys, in the current namespace, into the cache by one MultiGet.
+  Status Prefetch(std::span<const StateKey> keys);
+  // Entries of many keys in the current namespace, in the cache and known. Valid until the next
+  // call on any state.
+  Status ReadMany(std::span<const StateKey> keys, std::vector<PointEntry*>* entries);
+  Status WriteOne(const StateKey& key, std::string_view row);
+  Status ClearOne(const StateKey& key);
+  // nullptr where the entry has no value that may be seen.
+  const std::string* Seen(PointEntry* entry);
+
+  Status Drain(ChangeBatch* changes) override;
+  void Forget() override;
+  Result<std::unique_ptr<OrderedScan>> ScanAll() override;
+
+ private:
+  Status Locate() {
+    FLINT_RETURN_IF_ERROR(context_->CheckKey());
+    if (located_epoch_ == context_->key.epoch) return {};
+    return LocateAnew();
+  }
+  Status LocateAnew();
+  PointEntry* FindOrAdd(const StateKey& key, std::string_view space);
+  Status Load(PointEntry* entry);
+  Status LoadMany(std::vector<PointEntry*> entries);
+  void SetLoaded(PointEntry* entry, bool found, std::string_view stored);
+  Status Replace(PointEntry* entry, std::string_view row);
+  Status Remove(PointEntry* entry);
+  void MarkDirty(PointEntry* entry);
+
+  KeyedCache<PointEntry> entries_;
+  std::vector<PointEntry*> dirty_;
+  PointEntry* located_ = nullptr;
+};
+
+}  // namespace flint

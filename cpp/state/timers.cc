@@ -1,0 +1,122 @@
+#include "state/timers.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "key/key_reader.h"
+
+namespace flint {
+namespace {
+
+constexpr int64_t kUnknown = std::numeric_limits<int64_t>::min();
+constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+constexpr size_t kTimeBytes = 8;
+
+uint64_t Ordered(int64_t time) {
+  return static_cast<uint64_t>(time) ^ uint64_t { 1 } << 63;
+}
+
+int64_t TimeOf(std::string_view suffix) {
+  return static_cast<int64_t>(LoadBigEndian(suffix.data()) ^ uint64_t{1} << 63);
+}
+
+}  // namespace
+
+Result<Timers> Timers::Open(Backend* backend, TimeDomain domain, const Schema& space) {
+  StateDescriptor state;
+  state.kind = StateKind::kTimers;
+  state.name = domain == TimeDomain::kEvent ? "timers/event" : "timers/processing";
+  state.space = space;
+  FLINT_ASSIGN_OR_RETURN(StateTable * table, backend->OpenState(state, {}));
+  return Timers(backend, static_cast<OrderedTable*>(table));
+}
+
+Timers::Timers(Backend* backend, OrderedTable* table)
+    : backend_(backend), table_(table), first_group_(backend->options().first_group) {
+  for (int group = first_group_; group <= backend->options().last_group; ++group) {
+    bounds_.push_back(kUnknown);
+    order_.emplace(kUnknown, static_cast<uint16_t>(group));
+  }
+}
+
+std::string Timers::Suffix(int64_t time, std::string_view space) const {
+  std::string suffix;
+  AppendBigEndian(Ordered(time), &suffix);
+  return suffix.append(backend_->context().key.bytes).append(space);
+}
+
+Result<OrderedScope*> Timers::ScopeOf(uint16_t group) {
+  return table_->Of({{}, uint64_t{group} * 0x9E3779B97F4A7C15ull, group});
+}
+
+void Timers::SetBound(uint16_t group, int64_t time) {
+  int64_t& bound = bounds_[group - first_group_];
+  order_.erase({bound, group});
+  bound = time;
+  order_.emplace(time, group);
+}
+
+Status Timers::Register(int64_t time, std::string_view space) {
+  if (time == kNone) return Status::Invalid("a timer at the last instant of all never fires");
+  FLINT_RETURN_IF_ERROR(backend_->context().CheckKey());
+  uint16_t group = backend_->context().key.group;
+  FLINT_ASSIGN_OR_RETURN(OrderedScope * scope, ScopeOf(group));
+  FLINT_RETURN_IF_ERROR(table_->Put(scope, Suffix(time, space), {}));
+  if (time < bounds_[group - first_group_]) SetBound(group, time);
+  return {};
+}
+
+Status Timers::Delete(int64_t time, std::string_view space) {
+  FLINT_RETURN_IF_ERROR(backend_->context().CheckKey());
+  FLINT_ASSIGN_OR_RETURN(OrderedScope * scope, ScopeOf(backend_->context().key.group));
+  return table_->Remove(scope, Suffix(time, space));
+}
+
+Result<std::optional<std::pair<uint16_t, std::string>>> Timers::Seek(int64_t until) {
+  using Found = std::optional<std::pair<uint16_t, std::string>>;
+  // The last instant of all stands for "none": no timer can be set to it.
+  until = std::min(until, kNone - 1);
+  while (order_.begin()->first <= until) {
+    auto [bound, group] = *order_.begin();
+    FLINT_ASSIGN_OR_RETURN(OrderedScope * scope, ScopeOf(group));
+    SuffixRange range;
+    AppendBigEndian(Ordered(bound), &range.from);
+    std::vector<OrderedRow> rows;
+    bool more = false;
+    FLINT_RETURN_IF_ERROR(table_->Read(scope, range, 1, &rows, &more));
+    if (rows.empty()) {
+      SetBound(group, kNone);
+      continue;
+    }
+    int64_t time = TimeOf(rows[0].suffix);
+    if (time == bound) return Found({group, std::move(rows[0].suffix)});
+    SetBound(group, time);
+  }
+  return Found();
+}
+
+Result<std::optional<DueTimer>> Timers::TakeDue(int64_t until) {
+  FLINT_RETURN_IF_ERROR(backend_->context().health);
+  FLINT_ASSIGN_OR_RETURN(auto found, Seek(until));
+  if (!found) return std::optional<DueTimer>();
+  const auto& [group, suffix] = *found;
+  FLINT_ASSIGN_OR_RETURN(OrderedScope * scope, ScopeOf(group));
+  FLINT_RETURN_IF_ERROR(table_->Remove(scope, suffix));
+  std::string_view rest = std::string_view(suffix).substr(kTimeBytes);
+  KeyReader reader(rest);
+  for (const KeyPart& part : backend_->key_schema().parts()) {
+    FLINT_RETURN_IF_ERROR(reader.TakeCell(part, nullptr));
+  }
+  std::string_view space = reader.rest();
+  return std::optional<DueTimer>(DueTimer{
+      TimeOf(suffix), std::string(rest.substr(0, rest.size() - space.size())), std::string(space)});
+}
+
+Result<std::optional<int64_t>> Timers::First() {
+  FLINT_RETURN_IF_ERROR(backend_->context().health);
+  FLINT_ASSIGN_OR_RETURN(auto found, Seek(kNone));
+  if (!found) return std::optional<int64_t>();
+  return std::optional<int64_t>(TimeOf(found->second));
+}
+
+}  // namespace flint

@@ -1,0 +1,295 @@
+#include "store/database.h"
+
+#include <rocksdb/metadata.h>
+
+#include <utility>
+
+#include "base/fork.h"
+#include "store/directory.h"
+#include "store/rocksdb_status.h"
+
+namespace flint {
+namespace {
+
+rocksdb::Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
+
+rocksdb::ReadOptions ReadAt(const Snapshot* snapshot) {
+  rocksdb::ReadOptions options;
+  if (snapshot != nullptr) options.snapshot = snapshot->get();
+  return options;
+}
+
+}  // namespace
+
+Database::~Database() {
+  if (Forked()) {
+    // The threads and locks that RocksDB counts on were not copied into this process.
+    static_cast<void>(db_.release());
+    static_cast<void>(claim_.release());
+    new std::shared_ptr<MemoryBudget>(std::move(memory_));
+    return;
+  }
+  static_cast<void>(Close());
+}
+
+bool Database::Forked() const { return ForkGeneration() != generation_; }
+
+Status Database::Refuse() const {
+  if (Forked()) {
+    return Status::Closed(directory_ +
+                          " was opened before this process was forked: open it again here, "
+                          "once the parent has closed it");
+  }
+  return Status::Closed(directory_ + " was closed: open it again");
+}
+
+Status Database::From(const rocksdb::Status& status, std::string_view what) const {
+  return FromRocksDb(status, what, directory_);
+}
+
+void Database::NotifyIdle() {
+  std::lock_guard<std::mutex> lock(idle_mutex_);
+  idle_.notify_all();
+}
+
+Status Database::Close() {
+  if (Forked() || closed_.exchange(true)) return {};
+  {
+    std::unique_lock<std::mutex> lock(idle_mutex_);
+    idle_.wait(lock, [this] { return active_.load() == 0; });
+  }
+  return CloseRocksDb();
+}
+
+Status Database::CloseRocksDb() {
+  if (db_ == nullptr) return {};
+  {
+    std::lock_guard<std::mutex> lock(children_mutex_);
+    for (Cursor* cursor : cursors_) cursor->iterator_.reset();
+    for (Snapshot* snapshot : snapshots_) {
+      db_->ReleaseSnapshot(std::exchange(snapshot->snapshot_, nullptr));
+    }
+    cursors_.clear();
+    snapshots_.clear();
+  }
+  rocksdb::Status outcome;
+  bool unlogged = !options_.read_only && options_.durability == Durability::kNone;
+  if (unlogged && options_.flush_on_close) {
+    std::vector<Family*> all;
+    for (auto& [name, family] : families_) all.push_back(family);
+    outcome = db_->Flush(rocksdb::FlushOptions(), all);
+  }
+  for (auto& [name, family] : families_) dropped_.push_back(family);
+  families_.clear();
+  for (Family* family : dropped_) db_->DestroyColumnFamilyHandle(family).PermitUncheckedError();
+  dropped_.clear();
+  rocksdb::Status closed = db_->Close();
+  db_.reset();
+  claim_.reset();
+  memory_.reset();
+  return From(outcome.ok() ? closed : outcome, "close the store");
+}
+
+rocksdb::Options Database::OptionsOf(Family* family) const { return db_->GetOptions(family); }
+
+Result<Family*> Database::FindFamily(std::string_view name) const {
+  std::lock_guard<std::mutex> lock(families_mutex_);
+  auto found = families_.find(name);
+  if (found == families_.end()) {
+    return Status::NotFound(directory_ + ": there is no family '" + std::string(name) + "'");
+  }
+  return found->second;
+}
+
+std::vector<std::string> Database::FamilyNames() const {
+  std::lock_guard<std::mutex> lock(families_mutex_);
+  std::vector<std::string> names;
+  for (const auto& [name, family] : families_) names.push_back(name);
+  return names;
+}
+
+Result<Family*> Database::CreateFamily(const FamilyOptions& options) {
+  FLINT_ASSIGN_OR_RETURN(auto pin, EnterToWrite());
+  Family* family = nullptr;
+  rocksdb::Status status =
+      db_->CreateColumnFamily(MakeFamilyOptions(options), options.name, &family);
+  FLINT_RETURN_IF_ERROR(From(status, "create the family '" + options.name + "'"));
+  std::lock_guard<std::mutex> lock(families_mutex_);
+  families_[options.name] = family;
+  return family;
+}
+
+Status Database::DropFamily(Family* family) {
+  FLINT_ASSIGN_OR_RETURN(auto pin, EnterToWrite());
+  std::string name = family->GetName();
+  FLINT_RETURN_IF_ERROR(From(db_->DropColumnFamily(family), "drop the family '" + name + "'"));
+  std::lock_guard<std::mutex> lock(families_mutex_);
+  families_.erase(name);
+  dropped_.push_back(family);
+  return {};
+}
+
+Result<bool> Database::Get(Family* family, std::string_view key, rocksdb::PinnableSlice* value,
+                           const Snapshot* snapshot) {
+  FLINT_ASSIGN_OR_RETURN(auto pin, Enter());
+  rocksdb::Status status = db_->Get(ReadAt(snapshot), family, ToSlice(key), value);
+  if (status.ok()) return true;
+  if (status.IsNotFound()) return false;
+  return From(status, "read");
+}
+
+Result<std::optional<bool>> Database::GetInMemory(Family* family, std::string_view key,
+                                                  rocksdb::PinnableSlice* value,
+                                                  const Snapshot* snapshot) {
+  FLINT_ASSIGN_OR_RETURN(auto pin, Enter());
+  rocksdb::ReadOptions options = ReadAt(snapshot);
+  options.read_tier = rocksdb::kBlockCacheTier;
+  rocksdb::Status status = db_->Get(options, family, ToSlice(key), value);
+  if (status.ok()) return std::optional<bool>(true);
+  if (status.IsNotFound()) return std::optional<bool>(false);
+  if (status.IsIncomplete()) return std::optional<bool>();
+  return From(status, "read");
+}
+
+Status Database::MultiGet(Family* family, size_t count, const rocksdb::Slice* keys,
+                          rocksdb::PinnableSlice* values, rocksdb::Status* statuses, bool sorted,
+                          const Snapshot* snapshot) {
+  FLINT_ASSIGN_OR_RETURN(auto pin, Enter());
+  db_->MultiGet(ReadAt(snapshot), family, count, keys, values, statuses, sorted);
+  for (size_t i = 0; i < count; ++i) {
+    if (!statuses[i].ok() && !statuses[i].IsNotFound()) return From(statuses[i], "read");
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Cursor>> Database::NewCursor(Family* family, CursorOptions options) {
+  FLINT_ASSIGN_OR_RETURN(auto pin, Enter());
+  std::unique_ptr<Cursor> cursor(new Cursor(shared_from_this(), std::move(options)));
+  const CursorOptions& kept = cursor->options_;
+  rocksdb::ReadOptions read = ReadAt(kept.snapshot.get());
+  read.fill_cache = kept.fill_cache;
+  read.readahead_size = kept.readahead_bytes;
+  if (!kept.lower.empty()) read.iterate_lower_bound = &cursor->lower_;
+  if (!kept.upper.empty()) read.iterate_upper_bound = &cursor->upper_;
+  cursor->iterator_.reset(db_->NewIterator(read, family));
+  FLINT_RETURN_IF_ERROR(cursor->status());
+  std::lock_guard<std::mutex> lock(children_mutex_);
+  cursors_.insert(cursor.get());
+  return cursor;
+}
+
+Result<std::shared_ptr<const Snapshot>> Database::NewSnapshot() {
+  FLINT_ASSIGN_OR_RETURN(auto pin, Enter());
+  std::shared_ptr<Snapshot> snapshot(new Snapshot(shared_from_this()));
+  snapshot->snapshot_ = db_->GetSnapshot();
+  std::lock_guard<std::mutex> lock(children_mutex_);
+  snapshots_.insert(snapshot.get());
+  return std::shared_ptr<const Snapshot>(std::move(snapshot));
+}
+
+rocksdb::WriteOptions Database::MakeWriteOptions(bool sorted) const {
+  rocksdb::WriteOptions options;
+  options.disableWAL = options_.durability == Durability::kNone;
+  options.sync = options_.durability == Durability::kMachine;
+  options.memtable_insert_hint_per_batch = sorted;
+  return options;
+}
+
+Result<DatabasePin> Database::EnterToWrite() {
+  if (options_.read_only) {
+    return Status::Invalid(directory_ + " was opened read-only: nothing can be written to it");
+  }
+  return Enter();
+}
+
+Status Database::Write(rocksdb::WriteBatch* batch, bool sorted) {
+  FLINT_ASSIGN_OR_RETURN(auto pin, EnterToWrite());
+  return From(db_->Write(MakeWriteOptions(sorted), batch), "write");
+}
+
+Status Database::Put(Family* family, std::string_view key, std::string_view value) {
+  FLINT_ASSIGN_OR_RETURN(auto pin, Enter());
+  rocksdb::WriteBatch batch;
+  FLINT_RETURN_IF_ERROR(From(batch.Put(family, ToSlice(key), ToSlice(value)), "write"));
+  return Write(&batch);
+}
+
+Status Database::Delete(Family* family, std::string_view key) {
+  FLINT_ASSIGN_OR_RETURN(auto pin, Enter());
+  rocksdb::WriteBatch batch;
+  FLINT_RETURN_IF_ERROR(From(batch.Delete(family, ToSlice(key)), "delete"));
+  return Write(&batch);
+}
+
+Status Database::DeleteRange(Family* family, std::string_view lower, std::string_view upper) {
+  FLINT_ASSIGN_OR_RETURN(auto pin, Enter());
+  rocksdb::WriteBatch batch;
+  FLINT_RETURN_IF_ERROR(
+      From(batch.DeleteRange(family, ToSlice(lower), ToSlice(upper)), "delete a range"));
+  return Write(&batch);
+}
+
+Status Database::Ingest(Family* family, const std::vector<std::string>& files, bool move) {
+  FLINT_ASSIGN_OR_RETURN(auto pin, EnterToWrite());
+  rocksdb::IngestExternalFileOptions options;
+  options.move_files = move;
+  options.failed_move_fall_back_to_copy = true;
+  options.snapshot_consistency = true;
+  return From(db_->IngestExternalFile(family, files, options), "ingest files");
+}
+
+Status Database::Flush(const std::vector<Family*>& families) {
+  FLINT_ASSIGN_OR_RETURN(auto pin, EnterToWrite());
+  std::vector<Family*> chosen = families;
+  if (chosen.empty()) {
+    std::lock_guard<std::mutex> lock(families_mutex_);
+    for (auto& [name, family] : families_) chosen.push_back(family);
+  }
+  return From(db_->Flush(rocksdb::FlushOptions(), chosen), "flush");
+}
+
+Status Database::Compact(Family* family) {
+  FLINT_ASSIGN_OR_RETURN(auto pin, EnterToWrite());
+  rocksdb::CompactRangeOptions options;
+  options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
+  return From(db_->CompactRange(options, family, nullptr, nullptr), "compact");
+}
+
+uint64_t Database::LastSequence() const {
+  auto pin = const_cast<Database*>(this)->Enter();
+  return pin.ok() ? db_->GetLatestSequenceNumber() : 0;
+}
+
+uint64_t Database::Property(Family* family, const std::string& name) const {
+  auto pin = const_cast<Database*>(this)->Enter();
+  uint64_t value = 0;
+  if (!pin.ok() || !db_->GetIntProperty(family, name, &value)) return 0;
+  return value;
+}
+
+Cursor::Cursor(std::shared_ptr<Database> database, CursorOptions options)
+    : database_(std::move(database)),
+      options_(std::move(options)),
+      lower_(options_.lower),
+      upper_(options_.upper) {}
+
+Cursor::~Cursor() {
+  if (database_->Forked()) {
+    static_cast<void>(iterator_.release());
+    return;
+  }
+  std::lock_guard<std::mutex> lock(database_->children_mutex_);
+  database_->cursors_.erase(this);
+  iterator_.reset();
+}
+
+Status Cursor::status() const { return database_->From(iterator_->status(), "read"); }
+
+Snapshot::~Snapshot() {
+  if (database_->Forked()) return;
+  std::lock_guard<std::mutex> lock(database_->children_mutex_);
+  database_->snapshots_.erase(this);
+  if (snapshot_ != nullptr) database_->db_->ReleaseSnapshot(snapshot_);
+}
+
+}  // namespace flint

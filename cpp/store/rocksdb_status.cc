@@ -1,0 +1,41 @@
+#include "store/rocksdb_status.h"
+
+namespace flint {
+namespace {
+
+const char* HintFor(const rocksdb::Status& status) {
+  if (status.IsNoSpace()) return " (free some space, then open it again)";
+  if (status.IsCorruption()) return " (stored bytes are damaged: restore from a checkpoint)";
+  if (status.IsIOError() && status.ToString().find("Too many open files") != std::string::npos) {
+    return " (raise the limit of open files, `ulimit -n`)";
+  }
+  return "";
+}
+
+}  // namespace
+
+Status FromRocksDb(const rocksdb::Status& status, std::string_view what,
+                   const std::string& directory) {
+  if (status.ok()) return {};
+  std::string message =
+      std::string(what) + " in " + directory + ": " + status.ToString() + HintFor(status);
+  switch (status.code()) {
+    case rocksdb::Status::kNotFound:
+      return Status::NotFound(std::move(message));
+    case rocksdb::Status::kCorruption:
+      return Status::Corruption(std::move(message));
+    case rocksdb::Status::kNotSupported:
+    case rocksdb::Status::kInvalidArgument:
+      return Status::Invalid(std::move(message));
+    case rocksdb::Status::kBusy:
+    case rocksdb::Status::kTimedOut:
+    case rocksdb::Status::kTryAgain:
+      return Status::Busy(std::move(message));
+    case rocksdb::Status::kShutdownInProgress:
+      return Status::Closed(std::move(message));
+    default:
+      return Status::IO(std::move(message));
+  }
+}
+
+}  // namespace flint

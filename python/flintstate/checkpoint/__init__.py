@@ -1,0 +1,1 @@
+"""Checkpoints: where they are kept, what names them, how they are written and restored."""

@@ -1,0 +1,55 @@
+"""The envelope of everything small that is stored; docs/format/handle.md specifies it."""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Any, cast
+
+from flintstate import _core
+from flintstate.errors import CorruptionError, InvalidError
+
+__all__ = ["BASE", "CLAIM", "HANDLE", "INDEX", "seal", "seal_json", "unseal", "unseal_json"]
+
+HANDLE, BASE, INDEX, CLAIM = b"HNDL", b"BASE", b"INDX", b"CLAM"
+
+_MAGIC = b"flnt"
+_VERSION = 1
+_HEAD = struct.Struct("<4s4sBII")
+_COVERED = slice(4, 13)  # what the checksum covers, besides the body
+
+
+def seal(kind: bytes, body: bytes) -> bytes:
+    """The body in its envelope."""
+    head = _HEAD.pack(_MAGIC, kind, _VERSION, len(body), 0)
+    crc = _core.crc32c(body, _core.crc32c(head[_COVERED]))
+    return head[:-4] + struct.pack("<I", crc) + body
+
+
+def unseal(kind: bytes, data: bytes, where: str) -> bytes:
+    """The body; raises CorruptionError or InvalidError, naming `where`."""
+    if len(data) < _HEAD.size or data[:4] != _MAGIC:
+        raise CorruptionError(f"{where}: not an object of flintstate ({len(data)} bytes)")
+    _, found, version, size, crc = _HEAD.unpack_from(data)
+    body = data[_HEAD.size :]
+    if len(body) != size or _core.crc32c(body, _core.crc32c(data[_COVERED])) != crc:
+        raise CorruptionError(
+            f"{where}: damaged: length or checksum do not fit its {len(data)} bytes"
+        )
+    if version > _VERSION:
+        raise InvalidError(
+            f"{where}: format {version}, this flintstate reads {_VERSION}: update it"
+        )
+    if found != kind:
+        raise CorruptionError(f"{where}: holds {found!r} where {kind!r} is expected")
+    return body
+
+
+def seal_json(kind: bytes, content: dict[str, object]) -> bytes:
+    """JSON in an envelope."""
+    return seal(kind, json.dumps(content, separators=(",", ":")).encode())
+
+
+def unseal_json(kind: bytes, data: bytes, where: str) -> dict[str, Any]:
+    """JSON out of its envelope."""
+    return cast(dict[str, Any], json.loads(unseal(kind, data, where)))

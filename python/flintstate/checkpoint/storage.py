@@ -1,0 +1,205 @@
+"""Where checkpoints are kept: every access to it goes through one interface.
+
+Objects are written once, whole, under a name of their own, and never changed: a reader finds an
+object complete or not at all, and two attempts never share a name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Protocol, cast
+
+from flintstate.errors import InvalidError, NotFoundError, StorageError
+
+__all__ = ["LocalStorage", "ObjectInfo", "Storage", "open_storage"]
+
+_TEMPORARY = ".writing-"
+
+
+@dataclass(frozen=True)
+class ObjectInfo:
+    """An object as a listing shows it."""
+
+    name: str
+    size: int
+    age_s: float
+
+
+class Storage(Protocol):
+    """Named immutable objects. Names are relative, with `/` between their parts."""
+
+    @property
+    def root(self) -> str:
+        """What `open_storage` opens again, from another process or machine."""
+
+    def publish(self, name: str, data: bytes) -> None:
+        """Writes a whole object; it is there, `machine` durable, when this returns.
+
+        Raises InvalidError where the name is taken, StorageError where the system refuses.
+        """
+
+    def publish_file(self, name: str, source: str) -> None:
+        """Moves or copies a local file into the storage, as `publish` does."""
+
+    def read(self, name: str) -> bytes:
+        """A whole object. Raises NotFoundError, with the name."""
+
+    def fetch(self, name: str, target: str) -> None:
+        """Copies an object to a local file that does not exist yet."""
+
+    def writable(self, name: str) -> contextlib.AbstractContextManager[IO[bytes]]:
+        """A file to write an object into; it is published when the context ends without error."""
+
+    def readable(self, name: str) -> IO[bytes]:
+        """An object to read in pieces; the caller closes it."""
+
+    def local_path(self, name: str) -> str | None:
+        """Where the object lies in the local file system, or None where it does not."""
+
+    def list(self, prefix: str) -> Iterator[ObjectInfo]:
+        """All objects whose names begin with `prefix`, which ends in `/` or is empty."""
+
+    def delete(self, name: str) -> None:
+        """Removes an object; one that is not there is no error."""
+
+
+def open_storage(location: str | os.PathLike[str]) -> Storage:
+    """Opens a storage by its location: a local directory, made where it does not exist."""
+    return LocalStorage(location)
+
+
+class LocalStorage:
+    """A directory of a file system that all who use it see.
+
+    Files are written beside their names, synced, put in place by a link or rename, and the
+    directory synced.
+    """
+
+    def __init__(self, root: str | os.PathLike[str]) -> None:
+        location = os.fspath(root)
+        if location.startswith("file:"):
+            location = "/" + location[len("file:") :].lstrip("/")
+        elif "://" in location:
+            scheme = location.partition("://")[0]
+            raise InvalidError(
+                f"storage '{location}': no storage for '{scheme}://': use a local path"
+            )
+        self._root = Path(os.path.abspath(location))
+
+    @property
+    def root(self) -> str:
+        return str(self._root)
+
+    def publish(self, name: str, data: bytes) -> None:
+        with self.writable(name) as file:
+            file.write(data)
+
+    def publish_file(self, name: str, source: str) -> None:
+        target = self._path(name)
+        with _storage_errors(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                _sync_path(source)
+                os.link(source, target)
+            except FileExistsError:
+                raise InvalidError(f"{target}: exists already; a name is written once") from None
+            except OSError:  # another device, or no hard links here
+                with self.writable(name) as file, open(source, "rb") as content:
+                    shutil.copyfileobj(content, file, 1 << 20)
+            else:
+                _sync_path(target.parent)
+
+    def read(self, name: str) -> bytes:
+        with self.readable(name) as file:
+            return file.read()
+
+    def fetch(self, name: str, target: str) -> None:
+        with self.readable(name) as source, open(target, "xb") as file:
+            shutil.copyfileobj(source, file, 1 << 20)
+
+    @contextlib.contextmanager
+    def writable(self, name: str) -> Iterator[IO[bytes]]:
+        target = self._path(name)
+        with _storage_errors(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            temporary = target.parent / f"{_TEMPORARY}{secrets.token_hex(8)}"
+            try:
+                with open(temporary, "xb") as file:
+                    yield file
+                    file.flush()
+                    os.fsync(file.fileno())
+                _put_in_place(temporary, target)
+            finally:
+                temporary.unlink(missing_ok=True)
+            _sync_path(target.parent)
+
+    def readable(self, name: str) -> IO[bytes]:
+        target = self._path(name)
+        with _storage_errors(target):
+            return cast(IO[bytes], open(target, "rb"))
+
+    def local_path(self, name: str) -> str:
+        target = self._path(name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return str(target)
+
+    def list(self, prefix: str) -> Iterator[ObjectInfo]:
+        now = time.time()
+        for path in sorted((self._root / prefix).rglob("*")):
+            with contextlib.suppress(FileNotFoundError):
+                status = path.stat()
+                if path.is_file():
+                    name = path.relative_to(self._root).as_posix()
+                    yield ObjectInfo(name, status.st_size, now - status.st_mtime)
+
+    def delete(self, name: str) -> None:
+        target = self._path(name)
+        with _storage_errors(target):
+            target.unlink(missing_ok=True)
+
+    def _path(self, name: str) -> Path:
+        parts = name.split("/")
+        if any(part in ("", ".", "..") for part in parts):
+            raise InvalidError(f"'{name}' is no object's name: it would leave {self._root}")
+        return self._root.joinpath(*parts)
+
+
+def _put_in_place(temporary: Path, target: Path) -> None:
+    """Gives the file its name, which no one else may have taken."""
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        raise InvalidError(f"{target}: exists already; a name is written once") from None
+    except OSError:  # no hard links here: names are random, or claimed by the next line
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        os.replace(temporary, target)
+
+
+def _sync_path(path: str | Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _storage_errors(path: Path) -> Iterator[None]:
+    """Turns what the system says into what the caller can do about it."""
+    try:
+        yield
+    except (InvalidError, NotFoundError, StorageError):
+        raise
+    except FileNotFoundError:
+        raise NotFoundError(
+            f"{path}: there is no such object; was it deleted, or the storage moved?"
+        ) from None
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror or error}") from error

@@ -1,0 +1,92 @@
+"""Functions over keyed rows: what a stream, or a test without one, calls for each row and timer."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Generic, TypeVar
+
+from flintstate.state.api import State
+from flintstate.state.backend import KeyedBackend
+from flintstate.state.descriptor import StateDescriptor, StateType, Ttl
+from flintstate.state.factory import StateFactory
+from flintstate.state.times import Instant
+
+__all__ = ["Context", "KeyedProcessFunction"]
+
+R = TypeVar("R")
+
+
+class Context(StateFactory):
+    """What a `KeyedProcessFunction` is given: states, the current key, timers and the time.
+
+    States are opened in `open`, by `ctx.value_state` and so on, and kept. Timers belong to the
+    current key; times are datetimes (UTC, where they have no zone) or milliseconds since 1970.
+    """
+
+    def __init__(self, backend: KeyedBackend, processing_time: int) -> None:
+        self._backend = backend
+        self.current_key: object = None
+        self.current_processing_time = processing_time
+
+    @property
+    def current_watermark(self) -> int | None:
+        """In milliseconds since 1970; None before there is one."""
+        return self._backend.current_watermark
+
+    def register_event_time_timer(self, time: Instant) -> None:
+        """Calls `on_timer` for the current key once the watermark is at `time` or past it."""
+        self._backend.register_event_time_timer(time)
+
+    def delete_event_time_timer(self, time: Instant) -> None:
+        """Takes that timer away, if it is there."""
+        self._backend.delete_event_time_timer(time)
+
+    def register_processing_time_timer(self, time: Instant) -> None:
+        """Calls `on_timer` for the current key once the clock is at `time` or past it."""
+        self._backend.register_processing_time_timer(time)
+
+    def delete_processing_time_timer(self, time: Instant) -> None:
+        """Takes that timer away, if it is there."""
+        self._backend.delete_processing_time_timer(time)
+
+    def _open(
+        self,
+        wanted: StateDescriptor,
+        ttl: Ttl | None,
+        types: list[StateType],
+        *,
+        default: object = None,
+        function: object = None,
+    ) -> State:
+        return self._backend._open(wanted, ttl, types, default=default, function=function)
+
+
+class KeyedProcessFunction(ABC, Generic[R]):
+    """A function with keyed state. Rows are named tuples; what is put out are tuples.
+
+    >>> class Count(KeyedProcessFunction):
+    ...     def open(self, ctx):
+    ...         self.n = ctx.value_state("n", pa.int64(), default=0)
+    ...
+    ...     def process_element(self, row, ctx):
+    ...         self.n.update(self.n.value() + 1)
+    ...         yield ctx.current_key, self.n.value()
+
+    `flintstate.testing` runs one without Spark.
+    """
+
+    def open(self, ctx: Context) -> None:
+        """Called once before all rows: the place to open states. There is no current key."""
+
+    @abstractmethod
+    def process_element(self, row: R, ctx: Context) -> Iterable[tuple[object, ...]] | None:
+        """Called for each row, with its key as the current one. Yields rows to put out."""
+
+    def on_timer(self, time: int, ctx: Context) -> Iterable[tuple[object, ...]] | None:
+        """Called when a timer is due, with its key as the current one; `time` in milliseconds."""
+        return None
+
+    def on_late(self, row: R, ctx: Context) -> Iterable[tuple[object, ...]] | None:
+        """Called for a row whose time is below the watermark, which is dropped otherwise."""
+        return None

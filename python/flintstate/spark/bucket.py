@@ -1,0 +1,290 @@
+"""One bucket's store for the length of one call.
+
+The handle in Spark's state is the truth; the local store is a cache of it. It is brought to exactly
+the handle's version before it is used, by what is cheapest: nothing, replaying what it lacks, going
+back to its undo point (hard links made when it was last opened), or restoring.
+
+Directory of a bucket:  lock  db/  undo/  uploads/ID/{files/,plan,steps,done}  private/
+"""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+import secrets
+import shutil
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from flintstate import _core
+from flintstate.checkpoint.base import ADOPTION_AGE_MAX_S, Upload, restore_base
+from flintstate.checkpoint.handle import EMPTY_VERSION, Groups, Handle, Segment, new_version
+from flintstate.checkpoint.locking import FileLock
+from flintstate.checkpoint.retention import delete_superseded
+from flintstate.checkpoint.storage import Storage
+from flintstate.errors import CorruptionError, FlintError, InvalidError, StorageError
+
+__all__ = ["Bucket", "Limits", "empty_handle"]
+
+_LOCK_WAIT_S = 3.0
+# Files that lie uncompressed in the kernel's page cache are shared by workers, and outlive them.
+# RocksDB maps whole files, which an address space with a limit may not have room for.
+_ADDRESSES_UNLIMITED = resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
+_CORRUPT = (CorruptionError, InvalidError, StorageError)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a bucket's log is long enough for a new base, and how many batches stay readable."""
+
+    log_bytes_min: int = 16 << 20
+    log_segments_max: int = 100
+    batches_retained: int = 100
+
+    def log_outgrown(self, handle: Handle, segments: list[Segment], times: int = 1) -> bool:
+        """Whether the log since the base is above `times` its bound."""
+        base_bytes = handle.base.size if handle.base else 0
+        log_bytes = sum(segment.size for segment in segments)
+        return (
+            log_bytes > times * max(self.log_bytes_min, base_bytes // 2)
+            or len(segments) > times * self.log_segments_max
+        )
+
+
+class Bucket:
+    """An open bucket. One thread at a time; `close` in the end, whatever happened."""
+
+    def __init__(
+        self, storage: Storage, local: Path, key_schema: pa.Schema, handle: Handle,
+        limits: Limits | None = None, *, clock: Callable[[], int] | None = None,
+    ) -> None:  # fmt: skip
+        self._storage = storage
+        self._local = local
+        self._key_schema = key_schema
+        self._handle = handle
+        self._limits = limits or Limits()
+        self._clock = clock
+        self._segments: list[Segment] | None = None
+        self._lock = FileLock(local / "lock")
+        self._shared = self._lock.acquire(_LOCK_WAIT_S)
+        try:
+            self.backend = self._open() if self._shared else self._open_privately()
+            self._adopted = self._find_upload() if self._shared else None
+        except BaseException:
+            self._lock.release()
+            raise
+
+    @property
+    def handle(self) -> Handle:
+        """What is committed, as far as this call knows."""
+        return self._handle
+
+    @property
+    def private(self) -> bool:
+        """Whether someone else held the local store, so that this is a copy of our own."""
+        return not self._shared
+
+    def commit(self, batch: int) -> Handle:
+        """Writes what has changed to a new segment, and says what names all of it.
+
+        What this returns counts only once Spark has committed it.
+        """
+        groups, handle = self._handle.groups, self._handle
+        version = new_version()
+        name = groups.name("log", version)
+        path = self._storage.local_path(name)
+        staged = path is None
+        target = path or str(self._local / f"segment-{version.hex()}")
+        written = self.backend.commit(
+            target, version=version, parent=handle.version, sync=not staged
+        )
+        if written is not None:
+            if staged:
+                self._storage.publish_file(name, target)
+                Path(target).unlink()
+            segment = Segment(version, written.size, written.checksum, written.last_sequence)
+            handle = handle.with_segment(self._storage, segment, batch)
+        base = self._adopted.result() if self._adopted else None
+        if base is not None:
+            handle = handle.with_base(self._storage, base, batch)
+        self._handle = handle
+        self._segments = None
+        return self._rebased_if_overdue(batch)
+
+    def close(self, *, background: bool = False) -> None:
+        """Lets go of the store. In the background it does not hold up the caller; then a new base
+        is uploaded too, where one is due."""
+        if background and self._shared:
+            threading.Thread(target=self._wind_up, name="flintstate-close", daemon=True).start()
+        else:
+            self._let_go()
+
+    # Opening.
+
+    def _open(self) -> _core.RocksBackend:
+        """The local store, at the handle's version."""
+        for directory in (self._db, self._local / "undo"):
+            if directory.exists():
+                if directory != self._db:
+                    shutil.rmtree(self._db, ignore_errors=True)
+                    directory.rename(self._db)
+                backend = self._try_local()
+                if backend is not None:
+                    self._make_undo_point(backend)
+                    return backend
+        return self._restore(self._db)
+
+    def _try_local(self) -> _core.RocksBackend | None:
+        """The store in `db/`; None where it can't be brought to the handle's version."""
+        try:
+            backend = self._open_backend(self._db)
+        except _CORRUPT:
+            return None  # a damaged cache: what it cached is restored
+        try:
+            if self._catch_up(backend):
+                return backend
+        except CorruptionError:
+            backend.close()
+            raise  # a segment is damaged, and restoring would need it too
+        except BaseException:
+            backend.close()
+            raise
+        backend.close()
+        return None
+
+    def _catch_up(self, backend: _core.RocksBackend) -> bool:
+        """Replays what the store lacks; False where it is not on the handle's chain."""
+        if backend.version == self._handle.version:
+            return True
+        segments = self._chain()
+        base = self._handle.base.version if self._handle.base else EMPTY_VERSION
+        versions = [base, *(segment.version for segment in segments)]
+        if backend.version not in versions:
+            return False
+        for segment in segments[versions.index(backend.version) :]:
+            self._replay(backend, segment)
+        return True
+
+    def _restore(self, target: Path) -> _core.RocksBackend:
+        """A new store at `target` from base and segments."""
+        shutil.rmtree(target, ignore_errors=True)
+        if self._handle.base is not None:
+            restore_base(self._storage, self._handle, target)
+        backend = self._open_backend(target)
+        try:
+            if not self._catch_up(backend):
+                raise CorruptionError(
+                    f"{self._storage.root}/{self._handle.groups.prefix}: the base holds version "
+                    f"{backend.version!r}, which its handle does not name"
+                )
+        except BaseException:
+            backend.close()
+            raise
+        return backend
+
+    def _open_privately(self) -> _core.RocksBackend:
+        return self._restore(self._local / "private" / secrets.token_hex(8))
+
+    def _open_backend(self, directory: Path) -> _core.RocksBackend:
+        groups = self._handle.groups
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        return _core.RocksBackend.open(
+            str(directory), self._key_schema, groups.max_parallelism, groups.first, groups.last,
+            compression="none", mmap=_ADDRESSES_UNLIMITED, clock=self._clock,
+        )  # fmt: skip
+
+    def _replay(self, backend: _core.RocksBackend, segment: Segment) -> None:
+        name = self._handle.groups.name("log", segment.version)
+        path = self._storage.local_path(name)
+        fetched = None
+        if path is None:
+            fetched = self._local / f"segment-{secrets.token_hex(8)}"
+            self._storage.fetch(name, str(fetched))
+        try:
+            backend.replay(
+                path or str(fetched), size=segment.size, checksum=segment.crc,
+                last_sequence=segment.last_sequence,
+            )  # fmt: skip
+        finally:
+            if fetched is not None:
+                fetched.unlink(missing_ok=True)
+
+    def _chain(self) -> list[Segment]:
+        if self._segments is None:
+            self._segments = self._handle.segments(self._storage)
+        return self._segments
+
+    def _make_undo_point(self, backend: _core.RocksBackend) -> None:
+        """Hard links of the store as it is before this call changes it."""
+        undo = self._local / "undo"
+        shutil.rmtree(undo, ignore_errors=True)
+        backend.checkpoint(str(undo))
+
+    # Bases.
+
+    def _find_upload(self) -> Upload | None:
+        """The upload that the next commit may adopt; others that are of no use are removed."""
+        for upload in Upload.all(self._local / "uploads"):
+            on_chain = upload.handle().version in {s.version for s in self._chain()}
+            if on_chain and upload.age_s() < ADOPTION_AGE_MAX_S:
+                return upload
+            if self._handle.base is not None and upload.result() == self._handle.base:
+                # Spark has committed it. Tidying up is never worth a failure.
+                with contextlib.suppress(FlintError):
+                    delete_superseded(self._storage, self._handle, self._limits.batches_retained)
+            upload.remove()
+        return None
+
+    def _rebased_if_overdue(self, batch: int) -> Handle:
+        """Uploads a base in the foreground where the log has outgrown twice its bound."""
+        if self._limits.log_outgrown(self._handle, self._chain(), times=2):
+            upload = self._begin_upload()
+            base = upload.run(self._storage)
+            if base is not None:
+                self._handle = self._handle.with_base(self._storage, base, batch)
+                self._segments = None
+        return self._handle
+
+    def _begin_upload(self) -> Upload:
+        directory = self._local / "uploads" / secrets.token_hex(8)
+        directory.mkdir(parents=True)
+        self.backend.checkpoint(str(directory / "files"))
+        return Upload.plan(directory, self._handle)
+
+    def _wind_up(self) -> None:
+        """What may happen after the caller has gone on; whoever opens next does what is left."""
+        upload = self._adopted
+        try:
+            if upload is None and self._limits.log_outgrown(self._handle, self._chain()):
+                upload = self._begin_upload()
+        finally:
+            self._let_go()
+        if upload is not None:
+            # Should it fail, the next one to open continues; an overdue base fails in the open.
+            with contextlib.suppress(FlintError, OSError):
+                upload.run(self._storage)
+
+    def _let_go(self) -> None:
+        try:
+            if self._shared:
+                self.backend.close()
+            else:
+                self.backend.discard()
+        finally:
+            self._lock.release()
+
+    @property
+    def _db(self) -> Path:
+        return self._local / "db"
+
+
+def empty_handle(state_id: bytes, storage: Storage, groups: Groups) -> Handle:
+    """What a bucket has before its first commit."""
+    return Handle(
+        state_id=state_id, root=storage.root, groups=groups, batch=-1, version=EMPTY_VERSION,
+        last_sequence=0,
+    )  # fmt: skip

@@ -1,0 +1,130 @@
+"""What Spark calls for each bucket and batch: payloads in, rows and a new handle out."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql.streaming.state import GroupState
+
+from flintstate.checkpoint.handle import Handle
+from flintstate.checkpoint.storage import Storage, open_storage
+from flintstate.errors import InvalidError
+from flintstate.spark.bucket import Bucket, Limits, empty_handle
+from flintstate.spark.claim import Claim, claim_query, who_am_i
+from flintstate.spark.frames import frame
+from flintstate.spark.packing import unpack
+from flintstate.spark.runner import Clock, Runner
+from flintstate.state.rocksdb import RocksDbBackend
+
+__all__ = ["HANDLE_SPARK", "Carrier"]
+
+HANDLE_SPARK = "handle binary"
+
+_CHUNK_ROWS = 1 << 19
+
+
+@dataclass(frozen=True)
+class Carrier:
+    """The function that `applyInPandasWithState` runs."""
+
+    state: str
+    claim: Claim
+    local_dir: str | None
+    runner: Runner
+    event_time: bool
+    limits: Limits
+
+    def __call__(
+        self, key: tuple[int], frames: Iterable[pd.DataFrame], state: GroupState
+    ) -> Iterator[pd.DataFrame]:
+        storage = open_storage(self.state)
+        batch_id, query_id = who_am_i()
+        handle = self._handle(storage, key[0], state)
+        if not state.exists:
+            claim_query(storage, query_id, batch_id)
+        payloads = _in_order(frames)
+        runner = self.runner.fresh()
+        clock = Clock(_watermark(state, self.event_time), state.getCurrentProcessingTimeMs())
+        bucket = Bucket(
+            storage, self._local(handle), self.claim.key_schema, handle, self.limits,
+            clock=lambda: clock.processing_time,
+        )  # fmt: skip
+        done = False
+        try:
+            groups = range(handle.groups.first, handle.groups.last + 1)
+            backend = RocksDbBackend(bucket.backend, handle.groups.max_parallelism, groups)
+            runner.begin(backend, clock)
+            for batch in runner.fire():
+                yield frame(batch)
+            for rows in _chunks(payloads):
+                for batch in runner.run(rows):
+                    yield frame(batch)
+            self._finish(bucket.commit(batch_id), runner, state)
+            done = True
+        finally:
+            bucket.close(background=done)
+
+    def _handle(self, storage: Storage, label: int, state: GroupState) -> Handle:
+        groups = self.claim.groups_of(label)
+        if not state.exists:
+            return empty_handle(self.claim.state_id, storage, groups)
+        handle = Handle.from_bytes(bytes(state.get[0]), f"Spark's state for bucket {label}")
+        if handle.state_id != self.claim.state_id or handle.groups != groups:
+            raise InvalidError(
+                f"state directory {storage.root}: Spark's checkpoint points to another one, made "
+                f"at {handle.root}: was it emptied or replaced? Put it back, or begin anew with "
+                "another checkpointLocation"
+            )
+        return handle
+
+    def _finish(self, handle: Handle, runner: Runner, state: GroupState) -> None:
+        state.update((handle.to_bytes(),))
+        earliest = runner.next_timer()
+        if earliest is not None and self.event_time:
+            # Spark's time-outs come strictly after their time, timers at theirs.
+            state.setTimeoutTimestamp(max(earliest - 1, 1))
+
+    def _local(self, handle: Handle) -> Path:
+        parent = self.local_dir or os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
+        groups = handle.groups
+        return (
+            Path(parent or tempfile.gettempdir())
+            / f"flintstate-{self.claim.state_id.hex()}"
+            / f"{groups.first:05d}-{groups.last:05d}"
+        )
+
+
+def _watermark(state: GroupState, event_time: bool) -> int | None:
+    """In milliseconds since 1970; None without one, or before the first."""
+    watermark = state.getCurrentWatermarkMs() if event_time else 0
+    return watermark if watermark > 0 else None
+
+
+def _in_order(frames: Iterable[pd.DataFrame]) -> list[bytes]:
+    """The payloads, in the order of their map partitions, whatever the shuffle did."""
+    arrived = [
+        row
+        for part in frames
+        for row in zip(part["partition"], part["ordinal"], part["payload"], strict=True)
+    ]
+    return [payload for _, _, payload in sorted(arrived, key=lambda row: row[:2])]
+
+
+def _chunks(payloads: list[bytes]) -> Iterator[pa.RecordBatch]:
+    """The payloads' rows in batches large enough to be worth a prefetch, and no larger."""
+    pending: list[pa.RecordBatch] = []
+    rows = 0
+    for payload in payloads:
+        pending.append(unpack(payload))
+        rows += pending[-1].num_rows
+        if rows >= _CHUNK_ROWS:
+            yield pa.concat_batches(pending)
+            pending, rows = [], 0
+    if pending:
+        yield pa.concat_batches(pending)

@@ -1,0 +1,146 @@
+"""What is written once under `state=`, on first use, and read ever after.
+
+Which bucket a key belongs to, and which shuffle partition a bucket goes to, must never change while
+a query lives: a key that met another bucket would find empty state there, and nobody would notice.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark import TaskContext
+
+from flintstate.checkpoint.handle import Groups, new_version
+from flintstate.checkpoint.sealed import CLAIM, seal_json, unseal_json
+from flintstate.checkpoint.storage import Storage
+from flintstate.errors import InvalidError, NotFoundError
+from flintstate.spark.labels import choose_labels
+
+__all__ = ["Claim", "claim_query", "who_am_i"]
+
+_CLAIM = "claim"
+_QUERY = "query"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The fixed facts of a state directory."""
+
+    state_id: bytes
+    max_parallelism: int
+    labels: tuple[int, ...]
+    key_schema: pa.Schema
+
+    @property
+    def buckets(self) -> int:
+        return len(self.labels)
+
+    def groups_of(self, label: int) -> Groups:
+        """The key groups of the bucket with this label."""
+        bucket, parallelism = self.labels.index(label), self.max_parallelism
+        first, after = (-(-b * parallelism // self.buckets) for b in (bucket, bucket + 1))
+        return Groups(parallelism, first, after - 1)
+
+    @staticmethod
+    def read(storage: Storage) -> Claim | None:
+        """The claim of a state directory; None where it has none yet."""
+        try:
+            data = storage.read(_CLAIM)
+        except NotFoundError:
+            return None
+        content = unseal_json(CLAIM, data, f"{storage.root}/{_CLAIM}")
+        return Claim(
+            bytes.fromhex(content["state_id"]),
+            content["max_parallelism"],
+            tuple(content["labels"]),
+            pa.ipc.read_schema(pa.py_buffer(base64.b64decode(content["key_schema"]))),
+        )
+
+    @staticmethod
+    def open(
+        storage: Storage, key_schema: pa.Schema, *, buckets: int | None, partitions: int, cores: int
+    ) -> Claim:
+        """The claim of a state directory, made on its first use.
+
+        Raises InvalidError where it was made with another key or number of buckets.
+        """
+        claim = Claim.read(storage)
+        if claim is None:
+            count = buckets or min(partitions, max(8, 2 * cores))
+            parallelism = max(128, 1 << (4 * count - 1).bit_length())
+            if not 1 <= count <= 8192:
+                raise InvalidError(f"buckets={buckets}: between 1 and 8192 are possible")
+            labels = tuple(choose_labels(count, partitions))
+            claim = Claim(new_version(), parallelism, labels, key_schema)
+            claim = claim._write(storage)
+        claim._check(storage.root, key_schema, buckets)
+        return claim
+
+    def _write(self, storage: Storage) -> Claim:
+        content: dict[str, object] = {
+            "state_id": self.state_id.hex(),
+            "max_parallelism": self.max_parallelism,
+            "labels": list(self.labels),
+            "key": _describe(self.key_schema),
+            "key_schema": base64.b64encode(self.key_schema.serialize().to_pybytes()).decode(),
+        }
+        try:
+            storage.publish(_CLAIM, seal_json(CLAIM, content))
+        except InvalidError:  # someone was faster: theirs holds
+            other = Claim.read(storage)
+            if other is None:
+                raise
+            return other
+        return self
+
+    def _check(self, where: str, key_schema: pa.Schema, buckets: int | None) -> None:
+        if self.key_schema != key_schema:
+            raise InvalidError(
+                f"state directory {where}: it is keyed by {_describe(self.key_schema)}, this query "
+                f"by {_describe(key_schema)}: a key can't change; give the query another state="
+            )
+        if buckets is not None and buckets != self.buckets:
+            raise InvalidError(
+                f"state directory {where}: it has {self.buckets} buckets, buckets={buckets} was "
+                "asked for: their number can't change; leave buckets= out, or give another state="
+            )
+
+
+def claim_query(storage: Storage, query_id: str, batch: int) -> None:
+    """Makes sure that no other query uses the state directory.
+
+    Raises InvalidError where one does, or where this query's own state directory was emptied.
+    """
+    try:
+        content = unseal_json(CLAIM, storage.read(_QUERY), f"{storage.root}/{_QUERY}")
+    except NotFoundError:
+        if batch > 0:
+            raise InvalidError(
+                f"state directory {storage.root}: it is new, but query {query_id} has run "
+                f"{batch} batches: was it moved or emptied? Put its files back, or begin anew with "
+                "another checkpointLocation"
+            ) from None
+        try:
+            storage.publish(_QUERY, seal_json(CLAIM, {"query_id": query_id}))
+        except InvalidError:
+            claim_query(storage, query_id, batch)
+        return
+    if content["query_id"] != query_id:
+        raise InvalidError(
+            f"state directory {storage.root}: query {content['query_id']} uses it, this is query "
+            f"{query_id}: each query (each checkpointLocation) needs a state= of its own"
+        )
+
+
+def who_am_i() -> tuple[int, str]:
+    """The batch and the query that this task works for."""
+    context: Any = TaskContext.get()
+    batch = context.getLocalProperty("streaming.sql.batchId")
+    return int(batch), context.getLocalProperty("sql.streaming.queryId")
+
+
+def _describe(schema: pa.Schema) -> str:
+    return ", ".join(f"{field.name}: {field.type}" for field in schema)

@@ -1,0 +1,94 @@
+"""Arrow columns that pass through pandas untouched.
+
+Spark takes the carrier's output as pandas frames and turns them into Arrow. A frame of these
+columns costs no conversion on the way and loses nothing: nulls in arrays, structs and maps stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pandas.api.extensions import ExtensionArray, ExtensionDtype
+
+__all__ = ["ArrowColumn", "frame"]
+
+
+def frame(batch: pa.RecordBatch) -> pd.DataFrame:
+    """The batch as a frame that Spark turns back into the same Arrow columns."""
+    return pd.DataFrame(dict(enumerate(map(ArrowColumn, batch.columns))), copy=False).set_axis(
+        batch.schema.names, axis=1
+    )
+
+
+class _ArrowColumnType(ExtensionDtype):  # type: ignore[misc]
+    type: Any = object
+    kind = "O"
+    name = "flintstate_arrow"
+    na_value = None
+
+    @classmethod
+    def construct_array_type(cls) -> Any:
+        return ArrowColumn
+
+    def _get_common_dtype(self, dtypes: list[Any]) -> ExtensionDtype:
+        return self  # Spark appends frames of no rows, or of nulls, whose columns are objects
+
+
+class ArrowColumn(ExtensionArray):  # type: ignore[misc]
+    """What Spark does with a column of its user's frames, and no more."""
+
+    def __init__(self, values: pa.Array) -> None:
+        self._values = values
+
+    @classmethod
+    def _from_sequence(
+        cls, scalars: Sequence[object], *, dtype: object = None, copy: bool = False
+    ) -> ArrowColumn:
+        return cls(pa.nulls(len(scalars)))
+
+    @classmethod
+    def _concat_same_type(cls, to_concat: Sequence[ArrowColumn]) -> ArrowColumn:
+        kind = next((c._values.type for c in to_concat if c._values.type != pa.null()), pa.null())
+        parts = [c._values.cast(kind) for c in to_concat if len(c)]
+        return (parts and cls(pa.concat_arrays(parts))) or cls(pa.nulls(0, kind))
+
+    @property
+    def dtype(self) -> ExtensionDtype:
+        return _ArrowColumnType()
+
+    @property
+    def nbytes(self) -> int:
+        return int(self._values.nbytes)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getitem__(self, item: Any) -> Any:
+        if isinstance(item, (int, np.integer)):
+            return self._values[int(item)].as_py()
+        if isinstance(item, slice):
+            return ArrowColumn(self._values[item])
+        return ArrowColumn(self._values.take(pa.array(np.arange(len(self))[item])))
+
+    def isna(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        return np.asarray(self._values.is_null().to_numpy(zero_copy_only=False))
+
+    def take(
+        self, indices: Any, *, allow_fill: bool = False, fill_value: Any = None
+    ) -> ArrowColumn:
+        rows = np.asarray(indices)
+        return ArrowColumn(self._values.take(pa.array(rows, mask=(rows < 0) & allow_fill)))
+
+    def copy(self) -> ArrowColumn:
+        return self  # immutable
+
+    def map(self, mapper: Any, na_action: Any = None) -> ArrowColumn:
+        return self  # Spark's conversion of arrays, structs and maps, which are converted already
+
+    def __arrow_array__(self, type: pa.DataType | None = None) -> pa.Array:  # noqa: A002
+        same = type is None or type == self._values.type
+        return self._values if same else self._values.cast(type)

@@ -1,0 +1,160 @@
+"""Keyed streams on the driver: what is asked for is checked, and the plan is made."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark import cloudpickle
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql import types as T  # noqa: N812
+from pyspark.sql.streaming.state import GroupStateTimeout
+
+from flintstate.checkpoint.handle import ROOT_BYTES_MAX
+from flintstate.checkpoint.storage import open_storage
+from flintstate.errors import InvalidError
+from flintstate.process import KeyedProcessFunction
+from flintstate.spark.bucket import Limits
+from flintstate.spark.carrier import HANDLE_SPARK, Carrier
+from flintstate.spark.claim import Claim
+from flintstate.spark.packing import PACKED_SPARK, Packer
+from flintstate.spark.runner import BatchRunner, RowRunner, Runner
+from flintstate.spark.schemas import (
+    arrow_schema,
+    event_time_column,
+    key_schema,
+    watermark_metadata,
+)
+
+__all__ = ["Keyed", "keyed"]
+
+SchemaLike = str | T.StructType
+BatchFunction = Callable[[pa.RecordBatch, Any], Iterator[pa.RecordBatch]]
+
+
+def keyed(
+    df: DataFrame,
+    *key_columns: str,
+    state: str | os.PathLike[str],
+    buckets: int | None = None,
+    local_dir: str | None = None,
+) -> Keyed:
+    """A stream keyed by columns, whose state lives under the directory `state`.
+
+    `state` must be seen by all executors, belongs to one query, and stays with its
+    `checkpointLocation`: both or neither are kept. `buckets` (fixed on first use) is how many
+    stores the state is split into: at most so many tasks work at a time. `local_dir` is where
+    executors keep their copies; it is a cache, and should be a fast disk that outlives executors.
+
+    Raises InvalidError for a key or a column of a type that can't pass, and for a state directory
+    that was made with another key.
+
+    >>> counts = keyed(events, "user", state="/data/state")
+    >>> out = counts.process(Count(), schema="user long, n long")
+    """
+    schema = arrow_schema(df.schema, "input")
+    return Keyed(df, schema, key_schema(schema, key_columns), os.fspath(state), buckets, local_dir)
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """What `keyed` returns: a stream and its key, waiting for what is to be done with it."""
+
+    df: DataFrame
+    schema: pa.Schema
+    key: pa.Schema
+    state: str
+    buckets: int | None
+    local_dir: str | None
+
+    def process(self, function: KeyedProcessFunction[Any], *, schema: SchemaLike) -> DataFrame:
+        """Runs a function for each row; `schema` is that of the tuples it yields.
+
+        Raises InvalidError where the function can't be pickled, or the schema has a type that
+        can't pass.
+        """
+        if not isinstance(function, KeyedProcessFunction):
+            raise InvalidError(f"process({function!r}): a KeyedProcessFunction is expected")
+        time = event_time_column(self.df)
+        return self._run(RowRunner(function, self._names, time and time[0]), schema)
+
+    def process_batches(self, function: BatchFunction, *, schema: SchemaLike) -> DataFrame:
+        """Runs `function(batch, ctx)` for the rows of each bucket at once; it yields batches.
+
+        Raises InvalidError as `process` does.
+        """
+        time = event_time_column(self.df)
+        return self._run(BatchRunner(function, self._names, time and time[0]), schema)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(self.key.names)
+
+    def _run(self, runner: Runner, schema: SchemaLike) -> DataFrame:
+        session = self.df.sparkSession
+        output = _struct(schema)
+        runner.output = arrow_schema(output, "output")
+        _check_pickles(runner)
+        if not self.df.isStreaming:
+            raise InvalidError("keyed() needs a stream: this DataFrame is not one (readStream)")
+        storage = open_storage(self.state)
+        if len(storage.root.encode()) > ROOT_BYTES_MAX:
+            raise InvalidError(f"state={storage.root}: longer than {ROOT_BYTES_MAX} bytes")
+        claim = Claim.open(
+            storage,
+            self.key,
+            buckets=self.buckets,
+            partitions=_number(session, "spark.sql.shuffle.partitions", 200),
+            cores=session.sparkContext.defaultParallelism,
+        )
+        time = event_time_column(self.df)
+        retained = _number(session, "spark.sql.streaming.minBatchesToRetain", 100)
+        carrier = Carrier(
+            storage.root, claim, self.local_dir, runner, time is not None,
+            Limits(batches_retained=retained),
+        )  # fmt: skip
+        packer = Packer(self._names, claim.labels, claim.max_parallelism, self.schema, storage.root)
+        packed = self.df.mapInArrow(packer, PACKED_SPARK)
+        timeout = GroupStateTimeout.NoTimeout
+        if time is not None:
+            mark = F.col("time").alias("time", metadata=watermark_metadata(time[1]))
+            packed = packed.select("bucket", mark, "partition", "ordinal", "payload")
+            timeout = GroupStateTimeout.EventTimeTimeout
+        return packed.groupBy("bucket").applyInPandasWithState(
+            carrier,
+            output,
+            HANDLE_SPARK,
+            "append",
+            timeout,
+        )
+
+
+def _check_pickles(runner: Runner) -> None:
+    try:
+        cloudpickle.dumps(runner)  # type: ignore[no-untyped-call]
+    except Exception as error:
+        raise InvalidError(
+            f"the function can't be sent to workers: {error}. Make what can't be pickled (a "
+            "session, a lock, a connection) in open(ctx), which runs there"
+        ) from error
+
+
+def _number(session: SparkSession, name: str, default: int) -> int:
+    return int(session.conf.get(name, None) or default)
+
+
+def _struct(schema: SchemaLike) -> T.StructType:
+    """Raises InvalidError where the text is no schema."""
+    if isinstance(schema, T.StructType):
+        return schema
+    try:
+        parsed = T.StructType.fromDDL(schema)
+    except Exception as error:
+        raise InvalidError(f"schema={schema!r}: {error}") from error
+    if not isinstance(parsed, T.StructType):
+        raise InvalidError(f"schema={schema!r}: columns are expected, such as 'user long, n long'")
+    return parsed

@@ -1,0 +1,162 @@
+"""Reading back what Spark has committed, and collecting what it has not."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from flintstate.checkpoint.handle import Handle
+from flintstate.checkpoint.retention import ORPHAN_AGE_MIN_S, collect_orphans
+from flintstate.checkpoint.storage import Storage, open_storage
+from flintstate.errors import InvalidError, NotFoundError
+from flintstate.spark.bucket import Bucket
+from flintstate.spark.claim import Claim
+
+__all__ = ["collect_garbage", "read_state"]
+
+_OPERATOR = "applyInPandasWithState"
+
+
+def read_state(
+    spark: SparkSession,
+    *,
+    checkpoint: str | os.PathLike[str],
+    state: str,
+    root: str | os.PathLike[str] | None = None,
+    batch_id: int | None = None,
+) -> DataFrame:
+    """What Spark has committed of a state: the last batch's, or that of `batch_id`.
+
+    The query may be running or stopped. The columns are the key's, `namespace` where the state has
+    one, then what the kind has: `value` for value, reducing and list states, `map_key` and
+    `map_value`, `sort_key` and `value`, `accumulator`. `root` is where the state directory is now,
+    if it was moved. Raises NotFoundError where there is no such checkpoint or state.
+
+    >>> read_state(spark, checkpoint="/data/checkpoint", state="n").where("user = 3").show()
+    """
+    handles = _committed(spark, os.fspath(checkpoint), batch_id)
+    storage = _storage_of(handles, root)
+    reader = _Reader(storage.root, _claim(storage, handles[0]).key_schema, state)
+    schema = _schema_of(reader, storage, handles)
+    rows = [(handle.to_bytes(),) for handle in handles]
+    pointers = spark.createDataFrame(rows, "handle binary").repartition(len(rows))
+    return pointers.mapInArrow(reader, from_arrow_schema(schema))
+
+
+def collect_garbage(
+    spark: SparkSession,
+    *,
+    checkpoint: str | os.PathLike[str],
+    root: str | os.PathLike[str] | None = None,
+    batches_retained: int = 100,
+    age_min_s: float = ORPHAN_AGE_MIN_S,
+) -> list[str]:
+    """Deletes what attempts that lost have left in the state directory, and gives the names.
+
+    Safe beside a running query as long as `age_min_s` stays at its hour; with less, stop the query
+    first. `batches_retained` must not be below Spark's `minBatchesToRetain`.
+    """
+    handles = _committed(spark, os.fspath(checkpoint), None)
+    return collect_orphans(
+        _storage_of(handles, root),
+        handles,
+        last_batch=max(handle.batch for handle in handles),
+        batches_retained=batches_retained,
+        age_min_s=age_min_s,
+    )
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """The function that restores buckets on executors, and gives what a state holds."""
+
+    root: str
+    key_schema: pa.Schema
+    state: str
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        storage = open_storage(self.root)
+        for batch in batches:
+            for data in batch.column("handle").to_pylist():
+                yield from self.entries(storage, Handle.from_bytes(data))
+
+    def entries(self, storage: Storage, handle: Handle) -> Iterator[pa.RecordBatch]:
+        """Restores a bucket to a directory that goes with the last row."""
+        with tempfile.TemporaryDirectory(prefix="flintstate-read-") as directory:
+            bucket = Bucket(storage, Path(directory), self.key_schema, handle)
+            try:
+                yield from self._stream(bucket)
+            finally:
+                bucket.close()
+
+    def schema(self, storage: Storage, handle: Handle) -> pa.Schema:
+        """The columns of the state; none where the bucket has never had it."""
+        with tempfile.TemporaryDirectory(prefix="flintstate-read-") as directory:
+            bucket = Bucket(storage, Path(directory), self.key_schema, handle)
+            try:
+                return self._stream(bucket).schema
+            finally:
+                bucket.close()
+
+    def _stream(self, bucket: Bucket) -> pa.RecordBatchReader:
+        try:
+            entries = bucket.backend.entries(self.state)
+        except NotFoundError:
+            return pa.RecordBatchReader.from_batches(pa.schema([]), [])
+        return pa.RecordBatchReader.from_stream(entries)
+
+
+def _schema_of(reader: _Reader, storage: Storage, handles: list[Handle]) -> pa.Schema:
+    """Of the state, as the bucket that is quickest to restore has it."""
+
+    def size(handle: Handle) -> int:
+        log = sum(segment.size for segment in handle.segments(storage))
+        return log + (handle.base.size if handle.base else 0)
+
+    for handle in sorted(handles, key=size):
+        schema = reader.schema(storage, handle)
+        if len(schema):
+            return schema
+    raise NotFoundError(f"state '{reader.state}': none of the buckets at {storage.root} has it")
+
+
+def _committed(spark: SparkSession, checkpoint: str, batch_id: int | None) -> list[Handle]:
+    """The handles in Spark's state, one for each bucket."""
+    operators = spark.read.format("state-metadata").load(checkpoint)
+    found = operators.where(F.col("operatorName") == _OPERATOR).select("operatorId").first()
+    if found is None:
+        raise NotFoundError(f"checkpoint {checkpoint}: no keyed query has committed a batch there")
+    reader = spark.read.format("statestore").option("operatorId", found[0])
+    if batch_id is not None:
+        reader = reader.option("batchId", batch_id)
+    pointers = reader.load(checkpoint).select("value.groupState.*")
+    if pointers.columns[:1] != ["handle"]:
+        raise InvalidError(f"checkpoint {checkpoint}: its query was not made by keyed()")
+    where = f"Spark's state in {checkpoint}"
+    handles = [Handle.from_bytes(bytes(row[0]), where) for row in pointers.collect()]
+    if not handles:
+        raise NotFoundError(f"checkpoint {checkpoint}: no bucket has state yet")
+    return handles
+
+
+def _storage_of(handles: list[Handle], root: str | os.PathLike[str] | None) -> Storage:
+    return open_storage(root if root is not None else handles[0].root)
+
+
+def _claim(storage: Storage, handle: Handle) -> Claim:
+    """The claim of the state directory that the handle speaks of."""
+    claim = Claim.read(storage)
+    if claim is None or claim.state_id != handle.state_id:
+        raise NotFoundError(
+            f"state directory {storage.root}: it is not the one that the checkpoint points to: "
+            "say with root= where it is now"
+        )
+    return claim

@@ -1,0 +1,206 @@
+"""Runs users' functions over the rows of one bucket, in one call of the carrier."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import gc
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flintstate import _core
+from flintstate.errors import InvalidError
+from flintstate.process import Context, KeyedProcessFunction
+from flintstate.spark.rows import RowMaker, to_batch, to_list
+from flintstate.state.backend import KeyedBackend
+
+__all__ = ["BatchRunner", "Clock", "RowRunner", "Runner"]
+
+_OUTPUT_ROWS = 1 << 16
+
+
+@dataclass(frozen=True)
+class Clock:
+    """What time it is throughout one call, in milliseconds since 1970."""
+
+    watermark: int | None
+    processing_time: int
+
+
+class Runner(ABC):
+    """A user's function, made ready for one bucket and batch by `begin`."""
+
+    def __init__(self, key_names: tuple[str, ...], time_column: str | None) -> None:
+        self.output = pa.schema([])
+        self._key_names = key_names
+        self._time_column = time_column
+
+    def fresh(self) -> Runner:
+        """One for another bucket, which shares nothing with this one."""
+        return copy.copy(self)
+
+    def begin(self, backend: KeyedBackend, clock: Clock) -> None:
+        """Opens what the function opens."""
+        self._backend = backend
+        self._clock = clock
+        self._context = Context(backend, clock.processing_time)
+
+    @abstractmethod
+    def fire(self) -> Iterator[pa.RecordBatch]:
+        """Fires the timers that are due; gives what they put out."""
+
+    @abstractmethod
+    def run(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Runs the function over rows; gives what it puts out."""
+
+    def next_timer(self) -> int | None:
+        """When the earliest event-time timer is due."""
+        return self._backend.next_event_time_timer()
+
+    def _split_late(self, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+        """The rows below the watermark, and all others."""
+        if self._time_column is None or self._clock.watermark is None:
+            return rows[:0], rows
+        times = rows.column(self._time_column)
+        bound = pa.scalar(self._clock.watermark, pa.timestamp("ms")).cast(pa.timestamp("us"))
+        late = pc.less(times.cast(pa.timestamp("us")), bound).fill_null(False)
+        if not late.true_count:
+            return rows[:0], rows
+        return rows.filter(late), rows.filter(pc.invert(late))
+
+
+class BatchRunner(Runner):
+    """Calls `function(batch, ctx)` once for all rows of a bucket."""
+
+    def __init__(
+        self,
+        function: Callable[[pa.RecordBatch, Any], Iterable[pa.RecordBatch]],
+        key_names: tuple[str, ...],
+        time_column: str | None,
+    ) -> None:
+        super().__init__(key_names, time_column)
+        self._function = function
+
+    def fire(self) -> Iterator[pa.RecordBatch]:
+        if self._clock.watermark is not None:
+            self._backend.advance_watermark(self._clock.watermark)
+        return iter(())
+
+    def run(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        _, rows = self._split_late(rows)
+        if rows.num_rows:
+            for batch in self._function(rows, self._context) or ():
+                yield self._fit(batch)
+
+    def _fit(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if not isinstance(batch, pa.RecordBatch):
+            raise InvalidError(
+                f"process_batches: {type(batch).__name__} put out, not a RecordBatch"
+            )
+        if set(batch.schema.names) != set(self.output.names):
+            raise InvalidError(
+                f"output batch: its columns are {batch.schema.names}, the schema's "
+                f"{self.output.names}"
+            )
+        arrays = []
+        for field in self.output:
+            try:
+                arrays.append(batch.column(field.name).cast(field.type))
+            except pa.ArrowException as error:
+                raise InvalidError(
+                    f"output batch: column '{field.name}' is {batch.column(field.name).type}, the "
+                    f"schema has {field.type}: {error}"
+                ) from error
+        return pa.RecordBatch.from_arrays(arrays, schema=self.output)
+
+
+class RowRunner(Runner):
+    """Calls a `KeyedProcessFunction` for each row, key by key."""
+
+    def __init__(
+        self,
+        function: KeyedProcessFunction[Any],
+        key_names: tuple[str, ...],
+        time_column: str | None,
+    ) -> None:
+        super().__init__(key_names, time_column)
+        self._function = function
+
+    def begin(self, backend: KeyedBackend, clock: Clock) -> None:
+        super().begin(backend, clock)
+        self._function = copy.copy(self._function)
+        self._function.open(self._context)
+
+    def fire(self) -> Iterator[pa.RecordBatch]:
+        out: list[Any] = []
+        with _no_garbage_collection():
+            for timer in self._due():
+                self._context.current_key = self._backend.current_key
+                out.extend(self._function.on_timer(timer.time, self._context) or ())
+                if len(out) >= _OUTPUT_ROWS:
+                    yield to_batch(out, self.output)
+                    out = []
+            if out:
+                yield to_batch(out, self.output)
+
+    def run(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        late, rows = self._split_late(rows)
+        with _no_garbage_collection():
+            yield from self._run(late, self._function.on_late)
+            yield from self._run(rows, self._function.process_element)
+
+    def _due(self) -> Iterator[Any]:
+        if self._clock.watermark is not None:
+            yield from self._backend.advance_watermark(self._clock.watermark)
+        yield from self._backend.advance_processing_time(self._clock.processing_time)
+
+    def _run(
+        self, rows: pa.RecordBatch, function: Callable[[Any, Context], Iterable[Any] | None]
+    ) -> Iterator[pa.RecordBatch]:
+        """Groups the rows by key, and calls the function for each."""
+        if rows.num_rows == 0:
+            return
+        key_schema = pa.schema([rows.schema.field(name) for name in self._key_names])
+        order, starts = map(pa.array, _core.KeySplitter(key_schema, 1, 1).by_key(rows))
+        keys = rows.select(list(self._key_names)).take(order.take(starts[:-1]))
+        self._backend.prefetch(keys)
+        made = RowMaker(rows.schema.names)(rows.take(order))
+        set_key, context = self._backend.set_key, self._context
+        out: list[Any] = []
+        counts = pc.pairwise_diff(starts)[1:].to_pylist()
+        for key, count in zip(_key_objects(keys), counts, strict=True):
+            set_key(key)
+            context.current_key = key
+            for row in itertools.islice(made, count):
+                result = function(row, context)
+                if result is not None:
+                    out.extend(result)
+            if len(out) >= _OUTPUT_ROWS:
+                yield to_batch(out, self.output)
+                out = []
+        if out:
+            yield to_batch(out, self.output)
+
+
+def _key_objects(keys: pa.RecordBatch) -> Iterable[Any]:
+    """One column's values as they are; several columns' as tuples."""
+    columns = [to_list(column) for column in keys.columns]
+    return columns[0] if len(columns) == 1 else zip(*columns, strict=True)
+
+
+@contextlib.contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Many small tuples come and go; looking through them for cycles costs half the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

@@ -1,0 +1,87 @@
+"""Spark's types and Arrow's: which pass, and what refuses the others by name."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import types as T  # noqa: N812
+from pyspark.sql.pandas.types import to_arrow_type
+
+from flintstate.errors import InvalidError
+
+__all__ = ["arrow_schema", "event_time_column", "key_schema", "watermark_metadata"]
+
+_WATERMARK = "spark.watermarkDelayMs"
+_ATOMIC = (
+    T.BooleanType, T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.FloatType, T.DoubleType,
+    T.DecimalType, T.StringType, T.CharType, T.VarcharType, T.BinaryType, T.DateType,
+    T.TimestampType, T.TimestampNTZType, T.DayTimeIntervalType,
+)  # fmt: skip
+
+
+def arrow_schema(schema: T.StructType, what: str) -> pa.Schema:
+    """The Arrow schema in which rows of a Spark schema are handed over; timestamps are in UTC.
+
+    Raises InvalidError for a type that can't pass, naming the column.
+    """
+    names = [field.name for field in schema.fields]
+    for name in names:
+        if names.count(name) > 1:
+            raise InvalidError(f"{what}: there are two columns '{name}': rename one")
+    return pa.schema(
+        [pa.field(f.name, _arrow_type(f.dataType, f"{what}: column '{f.name}'")) for f in schema]
+    )
+
+
+def key_schema(schema: pa.Schema, columns: tuple[str, ...]) -> pa.Schema:
+    """The key's columns; raises InvalidError where one is missing, twice, or can't be a key."""
+    if not columns:
+        raise InvalidError("keyed() without a key column: name at least one")
+    for name in columns:
+        if name not in schema.names:
+            raise InvalidError(f"key column '{name}': there is none; there are {schema.names}")
+        if columns.count(name) > 1:
+            raise InvalidError(f"key column '{name}' is named twice")
+        if _has_map(schema.field(name).type):
+            raise InvalidError(f"key column '{name}': a map can't be a key, as it has no order")
+    return pa.schema([schema.field(name) for name in columns])
+
+
+def event_time_column(df: DataFrame) -> tuple[str, int] | None:
+    """The column that `withWatermark` marked, and its delay in milliseconds; None without one."""
+    marked = [f for f in df.schema.fields if f.metadata and _WATERMARK in f.metadata]
+    if len(marked) > 1:
+        names = [f.name for f in marked]
+        raise InvalidError(
+            f"columns {names} all carry a watermark: select one, or drop the mark of the others "
+            "(F.col(name).alias(name, metadata={}))"
+        )
+    return (marked[0].name, int(marked[0].metadata[_WATERMARK])) if marked else None
+
+
+def watermark_metadata(delay_ms: int) -> dict[str, int]:
+    """What marks a column as `withWatermark` does."""
+    return {_WATERMARK: delay_ms}
+
+
+def _arrow_type(data_type: T.DataType, where: str) -> pa.DataType:
+    if isinstance(data_type, T.ArrayType):
+        return pa.list_(_arrow_type(data_type.elementType, where))
+    if isinstance(data_type, T.MapType):
+        key = _arrow_type(data_type.keyType, where)
+        return pa.map_(key, _arrow_type(data_type.valueType, where))
+    if isinstance(data_type, T.StructType):
+        fields = [(f.name, _arrow_type(f.dataType, f"{where}.{f.name}")) for f in data_type]
+        return pa.struct(fields)
+    if not isinstance(data_type, _ATOMIC) or isinstance(data_type, T.UserDefinedType):
+        raise InvalidError(
+            f"{where}: type {data_type.simpleString()} can't cross to Python: cast it, or drop it"
+        )
+    return to_arrow_type(data_type, timezone="UTC")
+
+
+def _has_map(data_type: pa.DataType) -> bool:
+    if pa.types.is_map(data_type):
+        return True
+    children = [data_type.field(i).type for i in range(data_type.num_fields)]
+    return any(map(_has_map, children))

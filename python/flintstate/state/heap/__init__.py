@@ -1,0 +1,1 @@
+"""Keyed state in memory, as Python objects."""

@@ -1,0 +1,256 @@
+"""Heap states of one value a cell: value, reducing, aggregating."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, cast
+
+import pyarrow as pa
+
+from flintstate.state.api import AggregateFunction, AggregatingState, ReducingState, ValueState
+from flintstate.state.convert import ValueType
+from flintstate.state.descriptor import StateDescriptor, Ttl
+from flintstate.state.heap.reduce import built_in
+from flintstate.state.heap.state import HeapState
+from flintstate.state.heap.table import Shard, Table
+from flintstate.state.keys import array_of, rows
+
+if TYPE_CHECKING:
+    from flintstate.state.heap.backend import HeapBackend
+
+
+class SingleCell(HeapState):
+    """The cell is what `ValueType.admit` made; with time to live a pair of its stamp and that."""
+
+    __slots__ = ("_type",)
+
+    def __init__(
+        self, backend: HeapBackend, descriptor: StateDescriptor, table: Table, ttl: Ttl | None
+    ) -> None:
+        super().__init__(backend, descriptor, table, ttl)
+        self._type = ValueType(descriptor.value, f"{self} value")
+
+    def _read(self) -> object:
+        """What is stored; None where there is nothing to be seen."""
+        self.reads += 1
+        cell = self._reading().get(self._address())
+        if self._ttl is None:
+            return cell
+        self._sweep()
+        return None if cell is None else self._read_stamped(cast(tuple[int | None, object], cell))
+
+    def _read_stamped(self, cell: tuple[int | None, object]) -> object:
+        assert self._ttl is not None
+        stamp, value = cell
+        horizon = self._horizon()
+        if stamp is not None and horizon is not None and stamp <= horizon:
+            return value if self._ttl.return_expired else None
+        if self._ttl.refresh_on_read:
+            self._writing()[self._address()] = (self._stamp(), value)
+        return value
+
+    def _write(self, value: object) -> None:
+        self.writes += 1
+        if self._ttl is None:
+            self._writing()[self._address()] = value
+        else:
+            self._writing()[self._address()] = (self._stamp(), value)
+            self._sweep()
+
+    def _with_stamps(self, cell: object) -> object:
+        return (None, cell)
+
+    def _unstamped(self, cell: object) -> object:
+        return cast(tuple[object, object], cell)[1]
+
+    def _alive(self, cell: object, horizon: int) -> object:
+        stamp = cast(tuple[int | None, object], cell)[0]
+        return None if stamp is not None and stamp <= horizon else cell
+
+    def columns(self, cell: object) -> list[tuple[object, ...]]:
+        """The rows that a cell is in an Arrow stream."""
+        return [(cell if self._ttl is None else self._unstamped(cell),)]
+
+    def column_types(self) -> list[tuple[str, pa.DataType]]:
+        name = "accumulator" if self.descriptor.kind == "aggregating" else "value"
+        return [(name, self.descriptor.value)]
+
+
+class HeapValueState(SingleCell, ValueState[object]):
+    """Reading and writing are written out here: they are what a stream does most."""
+
+    __slots__ = ("_admit", "_default", "_release")
+
+    def __init__(
+        self,
+        backend: HeapBackend,
+        descriptor: StateDescriptor,
+        table: Table,
+        ttl: Ttl | None,
+        default: object,
+    ) -> None:
+        super().__init__(backend, descriptor, table, ttl)
+        self._admit = self._type.admit
+        self._release = None if self._type.immutable else self._type.release
+        self._default = None
+        if default is not None and ttl is None:
+            self._default = self._type.admit(default)
+
+    def value(self) -> object:
+        if self._ttl is not None:
+            return self._type.release(self._read())
+        self.reads += 1
+        backend = self._backend
+        try:
+            shard = self._shards[backend._group]
+        except IndexError:
+            raise backend._unusable() from None
+        cell = shard.get(
+            backend._key if self._flat else (self._namespace, backend._key), self._default
+        )
+        return cell if self._release is None else self._release(cell)
+
+    def update(self, value: object) -> None:
+        if value is None:
+            self.clear()
+        elif self._ttl is not None:
+            self._reading()
+            self._write(self._admit(value))
+        else:
+            backend = self._backend
+            try:
+                shard = self._shards[backend._group]
+            except IndexError:
+                raise backend._unusable() from None
+            admitted = self._admit(value)
+            if shard.epoch < backend._frozen:
+                shard = self._table.own(backend._group, backend._epoch)
+            self.writes += 1
+            shard[backend._key if self._flat else (self._namespace, backend._key)] = admitted
+
+    def get_many(self, keys: pa.Array) -> pa.Array:
+        return array_of([self.value() for _ in self._at_each(keys)], self.descriptor.value)
+
+    def put_many(self, keys: pa.Array, values: pa.Array) -> None:
+        given = rows(values, self.descriptor.value, f"{self} value", like=keys)
+        for value in given:
+            if value is not None:
+                self._admit(value)
+        for i in self._at_each(keys):
+            self.update(given[i])
+
+
+class HeapReducingState(SingleCell, ReducingState[object]):
+    __slots__ = ("_admit_result", "_function")
+
+    def __init__(
+        self,
+        backend: HeapBackend,
+        descriptor: StateDescriptor,
+        table: Table,
+        ttl: Ttl | None,
+        function: Callable[[object, object], object] | str,
+    ) -> None:
+        super().__init__(backend, descriptor, table, ttl)
+        if isinstance(function, str):
+            self._function = built_in(function, descriptor.value, str(self))
+        else:
+            self._function = function
+
+    def get(self) -> object:
+        return self._type.release(self._read())
+
+    def add(self, value: object) -> None:
+        self._reading()
+        value = self._first(self._type.admit_some(value))
+        before = self._read()
+        self._write(value if before is None else self._reduce(before, value))
+
+    def _first(self, value: object) -> object:
+        return 1 if self.descriptor.function == "count" else value
+
+    def _reduce(self, a: object, b: object) -> object:
+        result = self._function(self._type.release(a), self._type.release(b))
+        return self._type.admit_some(result)
+
+    def merge_namespaces(self, target: object, sources: Iterable[object]) -> None:
+        _merge(self, target, sources, self._reduce)
+
+    def get_many(self, keys: pa.Array) -> pa.Array:
+        return array_of([self.get() for _ in self._at_each(keys)], self.descriptor.value)
+
+    def add_many(self, keys: pa.Array, values: pa.Array) -> None:
+        given = rows(values, self.descriptor.value, f"{self} value", like=keys)
+        for value in given:
+            self._type.admit_some(value)
+        for i in self._at_each(keys):
+            self.add(given[i])
+
+
+class HeapAggregatingState(SingleCell, AggregatingState[object, object]):
+    __slots__ = ("_function",)
+
+    def __init__(
+        self,
+        backend: HeapBackend,
+        descriptor: StateDescriptor,
+        table: Table,
+        ttl: Ttl | None,
+        function: AggregateFunction[object, object, object],
+    ) -> None:
+        super().__init__(backend, descriptor, table, ttl)
+        self._function = function
+
+    def get(self) -> object:
+        accumulator = self._read()
+        if accumulator is None:
+            return None
+        return self._function.get_result(self._type.release(accumulator))
+
+    def add(self, value: object) -> None:
+        before = self._read()
+        if before is None:
+            accumulator = self._type.admit_some(self._function.create_accumulator())
+        else:
+            accumulator = before
+        result = self._function.add(value, self._type.release(accumulator))
+        self._write(self._type.admit_some(result))
+
+    def merge_namespaces(self, target: object, sources: Iterable[object]) -> None:
+        _merge(self, target, sources, self._merged)
+
+    def _merged(self, a: object, b: object) -> object:
+        result = self._function.merge(self._type.release(a), self._type.release(b))
+        return self._type.admit_some(result)
+
+
+def _merge(
+    state: SingleCell,
+    target: object,
+    sources: Iterable[object],
+    combine: Callable[[object, object], object],
+) -> None:
+    """Works the result out before anything is changed; its stamp is the newest of the parts'."""
+    backend = state._backend
+    shard = state._reading()
+    into = state.namespace_token(target)
+    others = [
+        token for token in dict.fromkeys(map(state.namespace_token, sources)) if token != into
+    ]
+    total: object = None
+    stamps: list[int] = []
+    for token in [into, *others]:
+        cell = shard.get((token, backend._key)) if not state._flat else shard.get(backend._key)
+        if cell is None or state.seen(cell) is None:
+            continue
+        if state._ttl is not None:
+            stamp, cell = cast(tuple[int | None, object], cell)
+            stamps += [] if stamp is None else [stamp]
+        total = cell if total is None else combine(total, cell)
+    state.writes += 1
+    writing: Shard = state._writing()
+    for token in others:
+        writing.pop((token, backend._key), None)
+    if total is not None and others:
+        newest = max(stamps, default=None)
+        writing[(into, backend._key)] = total if state._ttl is None else (newest, total)

@@ -1,0 +1,110 @@
+#include "state/segment_replay.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+#include "changelog/writer.h"
+
+namespace flint {
+namespace {
+
+using changelog::Operation;
+
+class SegmentReplayTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = std::filesystem::temp_directory_path() / "flint_replay_XXXXXX";
+    home_ = ::mkdtemp(pattern.data());
+    DatabaseOptions options;
+    options.families.resize(2);
+    options.families[0].name = "one";
+    options.families[1].name = "two";
+    database_ = *Database::Open(home_ + "/db", options);
+    target_.database = database_.get();
+    target_.tables = {{1, *database_->FindFamily("one")}, {2, *database_->FindFamily("two")}};
+    writer_ = *changelog::Writer::Create(home_ + "/log", {});
+  }
+  void TearDown() override { std::filesystem::remove_all(home_); }
+
+  void Log(Operation operation, uint32_t table, const std::string& key, const std::string& value) {
+    ASSERT_TRUE(writer_->Append({0, operation, 0, table, key, value}).ok());
+  }
+  Status Replay(changelog::ReadOptions options = {}) {
+    EXPECT_TRUE(writer_->Close(changelog::Durability::kProcess).ok());
+    auto reader = changelog::Reader::Open(home_ + "/log", options);
+    return ReplaySegment(reader->get(), target_);
+  }
+  std::string Read(uint32_t table, const std::string& key) {
+    rocksdb::PinnableSlice value;
+    auto found = database_->Get(target_.tables[table], key, &value);
+    return found.ok() && *found ? value.ToString() : "absent";
+  }
+
+  std::string home_;
+  std::shared_ptr<Database> database_;
+  std::unique_ptr<changelog::Writer> writer_;
+  ReplayTarget target_;
+};
+
+TEST_F(SegmentReplayTest, TheTablesHoldWhatTheLogSays) {
+  Log(Operation::kPut, 1, "b", "old");
+  Log(Operation::kPut, 1, "a", "1");
+  Log(Operation::kPut, 2, "a", "other");
+  Log(Operation::kPut, 1, "b", "2");
+  Log(Operation::kDelete, 1, "a", "");
+  Log(Operation::kPut, 1, "c", "3");
+  Log(Operation::kDeleteRange, 1, "c", "e");
+  Log(Operation::kPut, 1, "d", "4");
+  ASSERT_TRUE(Replay().ok());
+  EXPECT_EQ(Read(1, "a"), "absent");
+  EXPECT_EQ(Read(1, "b"), "2");
+  EXPECT_EQ(Read(1, "c"), "absent");
+  EXPECT_EQ(Read(1, "d"), "4");
+  EXPECT_EQ(Read(2, "a"), "other");
+}
+
+TEST_F(SegmentReplayTest, TheMarkIsWrittenWithWhatItSpeaksOf) {
+  Log(Operation::kPut, 1, "a", "1");
+  Log(Operation::kPut, 1, "b", "2");
+  target_.mark = [&](uint64_t last, rocksdb::WriteBatch* batch) {
+    EXPECT_TRUE(batch->Put(target_.tables[2], "mark", std::to_string(last)).ok());
+    return Status();
+  };
+  ASSERT_TRUE(Replay().ok());
+  EXPECT_EQ(Read(2, "mark"), "2");
+}
+
+TEST_F(SegmentReplayTest, AReplayGoesOnAfterWhatTheMarkSays) {
+  Log(Operation::kPut, 1, "a", "1");
+  Log(Operation::kPut, 1, "b", "2");
+  changelog::ReadOptions options;
+  options.from_sequence = 2;
+  ASSERT_TRUE(Replay(options).ok());
+  EXPECT_EQ(Read(1, "a"), "absent");
+  EXPECT_EQ(Read(1, "b"), "2");
+}
+
+TEST_F(SegmentReplayTest, MetadataIsHandedOver) {
+  Log(Operation::kMetadata, 0, "owner", "me");
+  std::string seen;
+  target_.metadata = [&](const changelog::Record& record, rocksdb::WriteBatch*) {
+    seen = std::string(record.key) + "=" + std::string(record.value);
+    return Status();
+  };
+  ASSERT_TRUE(Replay().ok());
+  EXPECT_EQ(seen, "owner=me");
+}
+
+TEST_F(SegmentReplayTest, ATableThatIsNotKnownIsNamed) {
+  Log(Operation::kPut, 9, "a", "1");
+  Status status = Replay();
+  EXPECT_EQ(status.kind(), ErrorKind::kInvalid);
+  EXPECT_NE(status.message().find("table 9"), std::string::npos);
+  EXPECT_NE(status.message().find(home_ + "/log"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace flint

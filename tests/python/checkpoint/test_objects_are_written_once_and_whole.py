@@ -1,0 +1,75 @@
+from pathlib import Path
+
+import pytest
+
+from flintstate.checkpoint.storage import LocalStorage, open_storage
+from flintstate.errors import InvalidError, NotFoundError, StorageError
+
+
+def test_an_object_reads_as_it_was_published(tmp_path: Path) -> None:
+    storage = open_storage(tmp_path)
+    storage.publish("a/b", b"content")
+    assert storage.read("a/b") == b"content"
+    assert [(o.name, o.size) for o in storage.list("")] == [("a/b", 7)]
+
+
+def test_a_name_is_written_once(tmp_path: Path) -> None:
+    storage = LocalStorage(tmp_path)
+    storage.publish("name", b"first")
+    with pytest.raises(InvalidError, match=r"name.*written once"):
+        storage.publish("name", b"second")
+    assert storage.read("name") == b"first"
+
+
+def test_a_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    storage = LocalStorage(tmp_path)
+
+    def fail() -> None:
+        with storage.writable("name") as file:
+            file.write(b"half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert list(storage.list("")) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_object_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="gone/object"):
+        LocalStorage(tmp_path).read("gone/object")
+
+
+def test_a_name_can_not_leave_the_root(tmp_path: Path) -> None:
+    for name in ("../x", "a/../../x", "/x", ""):
+        with pytest.raises(InvalidError, match="no object's name"):
+            LocalStorage(tmp_path / "root").publish(name, b"")
+
+
+def test_a_root_that_is_a_file_is_refused_by_name(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="file"):
+        LocalStorage(tmp_path / "file").publish("a/b", b"")
+
+
+def test_an_unknown_scheme_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidError, match="ftp"):
+        open_storage("ftp://host/path")
+
+
+def test_a_published_file_is_copied_where_it_can_not_be_linked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "source"
+    source.write_bytes(b"x" * 3_000_000)
+    storage = LocalStorage(tmp_path / "root")
+    storage.publish_file("linked", str(source))
+
+    def refuse(*_: object) -> None:
+        raise OSError(18, "Invalid cross-device link")
+
+    monkeypatch.setattr("os.link", refuse)
+    storage.publish_file("copied", str(source))
+    assert storage.read("linked") == storage.read("copied") == source.read_bytes()
+    with pytest.raises(StorageError, match="exists"):
+        storage.publish_file("copied", str(source))

@@ -1,0 +1,136 @@
+"""flintstate.testing: a KeyedProcessFunction on rows, watermarks and a clock."""
+
+from __future__ import annotations
+
+import datetime as dt
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from flintstate import InvalidError
+from flintstate.process import Context, KeyedProcessFunction
+from flintstate.testing import Harness, ProcessingTime, Watermark, run
+
+SCHEMA = pa.schema([("user", pa.string()), ("at", pa.timestamp("us"))])
+T0 = dt.datetime(2026, 1, 1)
+
+
+def at(seconds: float) -> dt.datetime:
+    return T0 + dt.timedelta(seconds=seconds)
+
+
+class Quiet(KeyedProcessFunction[Any]):
+    """Says when a user has been silent for five seconds; late rows are put out as such."""
+
+    def open(self, ctx: Context) -> None:
+        self.last = ctx.value_state("last", pa.timestamp("us"))
+
+    def process_element(self, row: Any, ctx: Context) -> None:
+        if self.last.value() is not None:
+            ctx.delete_event_time_timer(self.last.value() + dt.timedelta(seconds=5))
+        self.last.update(row.at)
+        ctx.register_event_time_timer(row.at + dt.timedelta(seconds=5))
+
+    def on_timer(self, time: int, ctx: Context) -> Iterator[tuple[object, ...]]:
+        yield ctx.current_key, "quiet", self.last.value()
+
+    def on_late(self, row: Any, ctx: Context) -> Iterator[tuple[object, ...]]:
+        yield ctx.current_key, "late", row.at
+
+
+class Count(KeyedProcessFunction[Any]):
+    def open(self, ctx: Context) -> None:
+        self.n = ctx.value_state("n", pa.int64(), default=0)
+
+    def process_element(self, row: Any, ctx: Context) -> Iterator[tuple[object, ...]]:
+        self.n.update(self.n.value() + 1)
+        yield row.user, self.n.value()
+
+
+def test_rows_are_processed_key_by_key() -> None:
+    rows = [{"user": user, "at": None} for user in ("ada", "bob", "ada")]
+    assert run(Count(), rows, key="user", schema=SCHEMA) == [("ada", 1), ("bob", 1), ("ada", 2)]
+
+
+def test_timers_fire_when_the_watermark_passes_them() -> None:
+    events = [("ada", at(0)), ("bob", at(1)), Watermark(at(4)), ("ada", at(4)), Watermark(at(6))]
+    out = run(Quiet(), events, key="user", schema=SCHEMA, time="at")
+    assert out == [("bob", "quiet", at(1))]
+
+
+def test_rows_below_the_watermark_are_late() -> None:
+    events = [Watermark(at(10)), ("ada", at(9.999)), ("ada", at(10)), Watermark(at(15))]
+    out = run(Quiet(), events, key="user", schema=SCHEMA, time="at")
+    assert out == [("ada", "late", at(9.999)), ("ada", "quiet", at(10))]
+
+
+def test_late_rows_are_dropped_by_default() -> None:
+    events = [Watermark(at(10)), ("ada", at(1)), ("ada", None), ("ada", at(11))]
+    out = run(Count(), events, key="user", schema=SCHEMA, time="at")
+    assert out == [("ada", 1), ("ada", 2)]
+
+
+def test_no_row_is_late_without_a_time_column() -> None:
+    assert run(Count(), [Watermark(at(10)), ("ada", at(1))], key="user", schema=SCHEMA)
+
+
+def test_processing_time_goes_as_it_is_told() -> None:
+    class Later(KeyedProcessFunction[Any]):
+        def process_element(self, row: Any, ctx: Context) -> None:
+            ctx.register_processing_time_timer(ctx.current_processing_time + 10)
+
+        def on_timer(self, time: int, ctx: Context) -> Iterator[tuple[object, ...]]:
+            yield ctx.current_key, time, ctx.current_processing_time
+
+    events = [ProcessingTime(5), ("ada", None), ProcessingTime(14), ProcessingTime(20)]
+    assert run(Later(), events, key="user", schema=SCHEMA) == [("ada", 15, 20)]
+
+
+def test_a_timer_may_register_timers() -> None:
+    class Tick(KeyedProcessFunction[Any]):
+        def process_element(self, row: Any, ctx: Context) -> None:
+            ctx.register_event_time_timer(1)
+
+        def on_timer(self, time: int, ctx: Context) -> Iterator[tuple[object, ...]]:
+            ctx.register_event_time_timer(time * 2)
+            yield (time,)
+
+    events = [("ada", None), Watermark(10)]
+    assert run(Tick(), events, key="user", schema=SCHEMA) == [(1,), (2,), (4,), (8,)]
+
+
+def test_keys_of_several_columns_are_tuples() -> None:
+    class Keys(KeyedProcessFunction[Any]):
+        def process_element(self, row: Any, ctx: Context) -> Iterator[tuple[object, ...]]:
+            yield (ctx.current_key,)
+
+    out = run(Keys(), [("ada", at(0))], key=["user", "at"], schema=SCHEMA)
+    assert out == [(("ada", at(0)),)]
+
+
+def test_state_can_be_looked_into_between_rows() -> None:
+    with Harness(Count(), key="user", schema=SCHEMA) as harness:
+        harness.process(("ada", None))
+        assert list(harness.backend.keys("n")) == ["ada"]
+
+
+def test_rows_that_do_not_fit_are_refused() -> None:
+    with Harness(Count(), key="user", schema=SCHEMA) as harness:
+        with pytest.raises(InvalidError, match="user"):
+            harness.process((5, None))
+        with pytest.raises(InvalidError, match="who"):
+            harness.process({"who": "ada", "user": "ada", "at": None})
+
+
+def test_a_column_that_is_not_there_is_refused() -> None:
+    with pytest.raises(InvalidError, match="'name'"):
+        run(Count(), [], key="name", schema=SCHEMA)
+
+
+def test_no_spark_is_needed() -> None:
+    code = "import flintstate.process, flintstate.testing, sys; sys.exit('pyspark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
