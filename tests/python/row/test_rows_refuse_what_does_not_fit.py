@@ -9,7 +9,7 @@ import pytest
 
 import flintstate as fs
 from flintstate import _core
-from python_objects import POINT, REFUSED, TAKEN
+from python_objects import POINT, REFUSED, TAKEN, name_of
 
 
 def cell(type_: pa.DataType, *, nullable: bool = True) -> _core.Rows:
@@ -17,7 +17,7 @@ def cell(type_: pa.DataType, *, nullable: bool = True) -> _core.Rows:
     return _core.Rows(pa.schema([field]), bare=True, named_tuples=True)
 
 
-@pytest.mark.parametrize(("type_", "value", "message"), REFUSED, ids=lambda x: str(x)[:40])
+@pytest.mark.parametrize(("type_", "value", "message"), REFUSED, ids=name_of)
 def test_a_value_of_another_type_is_refused_by_its_path(
     type_: pa.DataType, value: object, message: str
 ) -> None:
@@ -27,7 +27,7 @@ def test_a_value_of_another_type_is_refused_by_its_path(
     assert rows.unpack(rows.pack(None)) is None
 
 
-@pytest.mark.parametrize(("type_", "value", "back"), TAKEN, ids=lambda x: str(x)[:40])
+@pytest.mark.parametrize(("type_", "value", "back"), TAKEN, ids=name_of)
 def test_what_stands_for_a_value_is_taken_as_it(
     type_: pa.DataType, value: object, back: object
 ) -> None:

@@ -9,7 +9,7 @@ import arrow_strategies as arrow
 import flintstate as fs
 from flintstate import _core
 from flintstate.state.convert import ValueType
-from python_objects import REFUSED, TAKEN
+from python_objects import REFUSED, TAKEN, name_of
 
 
 @settings(max_examples=200, deadline=None)
@@ -24,7 +24,7 @@ def test_a_value_takes_the_same_form_on_both_backends(data: st.DataObject) -> No
     assert type(kept) is type(stored) or isinstance(kept, tuple)
 
 
-@pytest.mark.parametrize(("type_", "value", "back"), TAKEN, ids=lambda x: str(x)[:40])
+@pytest.mark.parametrize(("type_", "value", "back"), TAKEN, ids=name_of)
 def test_heap_takes_the_objects_that_rocksdb_takes(
     type_: pa.DataType, value: object, back: object
 ) -> None:
@@ -32,7 +32,7 @@ def test_heap_takes_the_objects_that_rocksdb_takes(
     assert heap.release(heap.admit(value)) == back
 
 
-@pytest.mark.parametrize(("type_", "value", "message"), REFUSED, ids=lambda x: str(x)[:40])
+@pytest.mark.parametrize(("type_", "value", "message"), REFUSED, ids=name_of)
 def test_heap_refuses_the_objects_that_rocksdb_refuses(
     type_: pa.DataType, value: object, message: str
 ) -> None:

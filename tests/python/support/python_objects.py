@@ -13,6 +13,12 @@ ZONED = pa.timestamp("us", tz="UTC")
 POINT = pa.struct([pa.field("x", pa.int32(), nullable=False), ("y", pa.int32())])
 NOON = dt.datetime(2026, 1, 1, 12)
 
+
+def name_of(part: Any) -> str:
+    """A part of a test's name: the same in each process, as a memoryview's address is not."""
+    return "memoryview" if isinstance(part, memoryview) else str(part)[:40]
+
+
 # type, object, part of the message
 REFUSED: list[tuple[pa.DataType, Any, str]] = [
     (pa.int32(), "x", "column 'v': expected int32, got str 'x'"),
