@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from flintstate import _core
 from flintstate._version import __version__
@@ -10,8 +10,7 @@ from flintstate._version import __version__
 __all__ = ["BuildInfo", "build_info"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class BuildInfo:
+class BuildInfo(NamedTuple):
     """What was built, with what, and for which processors."""
 
     version: str

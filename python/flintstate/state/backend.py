@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
@@ -210,7 +209,7 @@ class KeyedBackend(StateFactory):
         self._check_open()
         counted = self._counted()
         for name, sampler in self._samplers.items():
-            counted[name] = dataclasses.replace(counted[name], latencies=dict(sampler.latencies))
+            counted[name] = counted[name]._replace(latencies=dict(sampler.latencies))
         return counted
 
     @abstractmethod

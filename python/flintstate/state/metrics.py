@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Latency:
+class Latency(NamedTuple):
     """Calls of one method that were timed."""
 
     samples: int = 0
@@ -14,8 +15,7 @@ class Latency:
     max_ns: int = 0
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class StateMetrics:
+class StateMetrics(NamedTuple):
     """Counted since the backend was opened.
 
     A heap backend answers all reads itself, and makes no bytes. `latencies` has the methods that
@@ -28,4 +28,4 @@ class StateMetrics:
     store_reads: int = 0
     bytes_read: int = 0
     bytes_written: int = 0
-    latencies: dict[str, Latency] = dataclasses.field(default_factory=dict)
+    latencies: Mapping[str, Latency] = MappingProxyType({})

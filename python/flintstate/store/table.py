@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
 import pyarrow as pa
 
@@ -27,8 +26,7 @@ MergeFunction: TypeAlias = Literal[
 Default = TypeVar("Default")
 
 
-@dataclass(frozen=True)
-class IngestProgress:
+class IngestProgress(NamedTuple):
     """How far an ingestion has come."""
 
     rows_sorted: int
