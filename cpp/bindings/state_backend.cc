@@ -108,6 +108,7 @@ void Replay(BackendBinding& self, const std::string& path, std::optional<uint64_
     expected->checksum = *checksum;
     expected->first_sequence = *last_sequence + 1;
   }
+  self.ForgetTimers();
   Check(self.Apart([&]() -> Status {
     FLINT_ASSIGN_OR_RETURN(auto segment, SegmentSource::Open(path, expected));
     return self.backend().Replay(segment.get());

@@ -151,10 +151,14 @@ PythonCells::PythonCells(const Schema& column, const std::string& label)
       objects_(Unwrap(PythonRow::ForCell(schema_))),
       label_(label) {}
 
+void PythonCells::Pack(py::handle value, std::string* row) const {
+  Status status = objects_->Pack(value.ptr(), row);
+  if (!status.ok()) throw StatusError(status.WithContext(label_));
+}
+
 std::string PythonCells::Pack(py::handle value) const {
   std::string row;
-  Status status = objects_->Pack(value.ptr(), &row);
-  if (!status.ok()) throw StatusError(status.WithContext(label_));
+  Pack(value, &row);
   return row;
 }
 

@@ -53,6 +53,7 @@ class PythonCells {
 
   // The row of `value`, which is not None unless the column may be null.
   std::string Pack(py::handle value) const;
+  void Pack(py::handle value, std::string* row) const;
   py::object Unpack(std::string_view row) const;
   // A pyarrow array with one value a row; a null pointer is a null.
   py::object Array(const std::vector<std::string_view>& rows) const;
@@ -60,9 +61,32 @@ class PythonCells {
   const Field& field() const { return schema_->columns()[0]; }
 
  private:
+  friend class PackedCell;
+
   std::shared_ptr<const RowSchema> schema_;
   std::unique_ptr<const PythonRow> objects_;
   std::string label_;
+  mutable std::string spare_;  // for the next PackedCell
+};
+
+// The row of one value, in bytes that are used again and again: nothing is allocated for it. Code
+// of the value's own may come back here meanwhile, and then finds none to use.
+class PackedCell {
+ public:
+  PackedCell(const PythonCells& cells, py::handle value)
+      : cells_(cells), row_(std::move(cells.spare_)) {
+    row_.clear();
+    cells.Pack(value, &row_);
+  }
+  ~PackedCell() { cells_.spare_ = std::move(row_); }
+  PackedCell(const PackedCell&) = delete;
+  PackedCell& operator=(const PackedCell&) = delete;
+
+  std::string_view row() const { return row_; }
+
+ private:
+  const PythonCells& cells_;
+  std::string row_;
 };
 
 // A column of values handed over as Arrow, row by row: encoded in runs between its nulls.
@@ -126,6 +150,11 @@ class BackendBinding : public std::enable_shared_from_this<BackendBinding> {
 
   // The timers of a domain, whose namespaces are of the type that the backend was opened with.
   Timers& TimersOf(TimeDomain domain);
+  // What they know of the first timers is void after a replay.
+  void ForgetTimers() {
+    event_timers_.reset();
+    processing_timers_.reset();
+  }
   void DeclareTimerSpace(const Schema& space);
   std::string EncodeTimerSpace(py::handle space);
   py::object DecodeTimerSpace(std::string_view bytes) const;
@@ -134,17 +163,31 @@ class BackendBinding : public std::enable_shared_from_this<BackendBinding> {
   // backend meanwhile are told that it is busy.
   template <class Work>
   auto Apart(Work&& work) {
-    CheckNotBusy();
-    context().usable = false;
-    busy_ = true;
-    auto result = WithoutGil(std::forward<Work>(work));
-    busy_ = false;
-    context().usable = context().health.ok();
-    return result;
+    Borrowed borrowed(this);
+    return WithoutGil(std::forward<Work>(work));
   }
   void CheckNotBusy() const;
 
  private:
+  // The backend is busy while one lives.
+  class Borrowed {
+   public:
+    explicit Borrowed(BackendBinding* owner) : owner_(owner) {
+      owner->CheckNotBusy();
+      owner->context().usable = false;
+      owner->busy_ = true;
+    }
+    ~Borrowed() {
+      owner_->busy_ = false;
+      owner_->context().usable = owner_->context().health.ok();
+    }
+    Borrowed(const Borrowed&) = delete;
+    Borrowed& operator=(const Borrowed&) = delete;
+
+   private:
+    BackendBinding* owner_;
+  };
+
   std::unique_ptr<Backend> backend_;
   PythonKeys keys_;
   std::optional<PythonKeys> timer_spaces_;

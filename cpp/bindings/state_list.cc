@@ -18,16 +18,19 @@ class ListState : public StateBinding {
   py::list Get() {
     py::list elements;
     OrderedScope* scope = Unwrap(rows_->Current());
-    ForEachPage(scope, [&](const std::vector<OrderedRow>& page) {
-      for (const OrderedRow& row : page) elements.append(cells_.Unpack(RowOf(row.stored)));
+    ForEachPage(scope, [&](const RowBlock& page) {
+      for (size_t i = 0; i < page.size(); ++i) {
+        elements.append(cells_.Unpack(RowOf(page.stored(i))));
+      }
     });
     return elements;
   }
 
   void Add(py::handle value) {
     Check(rows_->context().CheckKey());
-    std::string row = PackElement(value);
-    Check(rows_->Append(Unwrap(rows_->Current()), {}, row));
+    CheckSome(value);
+    PackedCell packed(cells_, value);
+    Check(rows_->Append(Unwrap(rows_->Current()), {}, packed.row()));
   }
 
   void AddAll(py::handle values) {
@@ -60,8 +63,8 @@ class ListState : public StateBinding {
     std::vector<std::string> elements;
     std::vector<int32_t> ends = {0};
     for (const StateKey& key : located.keys) {
-      ForEachPage(Unwrap(rows_->Of(key)), [&](const std::vector<OrderedRow>& page) {
-        for (const OrderedRow& row : page) elements.emplace_back(RowOf(row.stored));
+      ForEachPage(Unwrap(rows_->Of(key)), [&](const RowBlock& page) {
+        for (size_t i = 0; i < page.size(); ++i) elements.emplace_back(RowOf(page.stored(i)));
       });
       ends.push_back(static_cast<int32_t>(elements.size()));
     }
@@ -95,16 +98,15 @@ class ListState : public StateBinding {
     SuffixRange range;
     bool more = true;
     while (more) {
-      std::vector<OrderedRow> page;
+      RowBlock page;
       Check(rows_->Read(scope, range, kPageRows, &page, &more));
       visit(page);
-      if (more) range.from = page.back().suffix + '\0';
+      if (more) range.from = page.Behind();
     }
   }
 
-  std::string PackElement(py::handle value) const {
+  void CheckSome(py::handle value) const {
     if (value.is_none()) Check(Status::Invalid(Label() + ": None can't be an element"));
-    return cells_.Pack(value);
   }
 
   std::vector<std::string> PackAll(py::handle values) const {
@@ -113,7 +115,10 @@ class ListState : public StateBinding {
       Check(Status::Invalid(Label() + ": " + given + " is no list of elements"));
     }
     std::vector<std::string> packed;
-    for (py::handle value : py::iter(values)) packed.push_back(PackElement(value));
+    for (py::handle value : py::iter(values)) {
+      CheckSome(value);
+      packed.push_back(cells_.Pack(value));
+    }
     return packed;
   }
 

@@ -41,8 +41,8 @@ class MapState : public StateBinding {
   void Put(py::handle key, py::handle value) {
     Check(rows_->context().CheckKey());
     std::string suffix(entry_keys_.Encode(key));
-    std::string row = cells_.Pack(value);
-    Check(rows_->Put(Unwrap(rows_->Current()), suffix, row));
+    PackedCell packed(cells_, value);
+    Check(rows_->Put(Unwrap(rows_->Current()), suffix, packed.row()));
   }
 
   void PutAll(py::handle entries) {
@@ -99,7 +99,7 @@ class MapState : public StateBinding {
   }
 
   bool IsEmpty() {
-    std::vector<OrderedRow> page;
+    RowBlock page;
     bool more = false;
     Check(rows_->Read(Unwrap(rows_->Current()), {}, 1, &page, &more));
     return page.empty();
@@ -110,10 +110,10 @@ class MapState : public StateBinding {
     SuffixRange range;
     bool more = true;
     while (more) {
-      std::vector<OrderedRow> page;
+      RowBlock page;
       Check(rows_->Read(Unwrap(rows_->Current()), range, kPageRows, &page, &more));
       count += page.size();
-      if (more) range.from = page.back().suffix + '\0';
+      if (more) range.from = page.Behind();
     }
     return count;
   }
@@ -192,12 +192,12 @@ class MapIterator {
     Check(map_->rows().context().health);
     while (true) {
       if (at_ == page_.size() && !ReadPage()) throw py::stop_iteration();
-      OrderedRow& row = page_[at_++];
+      std::string suffix(page_.suffix(at_++));
       std::string_view now;
-      if (!Unwrap(map_->rows().Get(Scope(), row.suffix, &now))) continue;  // removed meanwhile
-      last_ = row.suffix;
+      if (!Unwrap(map_->rows().Get(Scope(), suffix, &now))) continue;  // removed meanwhile
+      last_ = suffix;
       removed_ = false;
-      return Object(row.suffix, now);
+      return Object(suffix, now);
     }
   }
 
@@ -220,8 +220,8 @@ class MapIterator {
 
   bool ReadPage() {
     if (!more_) return false;
-    std::string from = page_.empty() ? std::string() : page_.back().suffix + '\0';
-    page_.clear();
+    std::string from = page_.empty() ? std::string() : page_.Behind();
+    page_.Clear();
     at_ = 0;
     Check(map_->rows().Read(Scope(), {from, std::nullopt, false}, kPageRows, &page_, &more_));
     return !page_.empty();
@@ -244,7 +244,7 @@ class MapIterator {
   std::string key_;
   StateKey place_;
   std::string space_;
-  std::vector<OrderedRow> page_;
+  RowBlock page_;
   size_t at_ = 0;
   bool more_ = true;
   std::optional<std::string> last_;

@@ -27,14 +27,15 @@ class SortedState : public StateBinding {
 
   py::object ValuesAt(py::handle key) {
     std::string at = Encode(key);
-    std::vector<OrderedRow> rows = ReadAll(Between(at, After(at)));
+    RowBlock rows = ReadEntry(Between(at, After(at)));
     return rows.empty() ? py::object(py::none()) : py::object(Values(rows));
   }
 
   void Add(py::handle key, py::handle value) {
     std::string at = Encode(key);
-    std::string row = PackSome(value);
-    Check(rows_->Append(Unwrap(rows_->Current()), at, row));
+    CheckSome(value);
+    PackedCell packed(cells_, value);
+    Check(rows_->Append(Unwrap(rows_->Current()), at, packed.row()));
   }
 
   void Put(py::handle key, py::handle values) {
@@ -44,7 +45,10 @@ class SortedState : public StateBinding {
       Check(Status::Invalid(Label() + ": " + given + " is no list of values"));
     }
     std::vector<std::string> packed;
-    for (py::handle value : py::iter(values)) packed.push_back(PackSome(value));
+    for (py::handle value : py::iter(values)) {
+      CheckSome(value);
+      packed.push_back(cells_.Pack(value));
+    }
     Check(rows_->Clear(Unwrap(rows_->Current()), Between(at, After(at))));
     for (const std::string& row : packed) {
       Check(rows_->Append(Unwrap(rows_->Current()), at, row));
@@ -109,9 +113,9 @@ class SortedState : public StateBinding {
     for (const StateKey& key : located.keys) Check(rows_->Clear(Unwrap(rows_->Of(key))));
   }
 
-  py::list Values(const std::vector<OrderedRow>& rows) const {
+  py::list Values(const RowBlock& rows) const {
     py::list values;
-    for (const OrderedRow& row : rows) values.append(cells_.Unpack(RowOf(row.stored)));
+    for (size_t i = 0; i < rows.size(); ++i) values.append(cells_.Unpack(RowOf(rows.stored(i))));
     return values;
   }
 
@@ -127,27 +131,21 @@ class SortedState : public StateBinding {
     return std::string(sort_keys_.Encode(key));
   }
 
-  std::string PackSome(py::handle value) const {
+  void CheckSome(py::handle value) const {
     if (value.is_none()) Check(Status::Invalid(Label() + ": None can't be a value"));
-    return cells_.Pack(value);
   }
 
-  std::vector<OrderedRow> ReadAll(const SuffixRange& range) {
-    std::vector<OrderedRow> rows;
-    bool more = false;
-    Check(rows_->Read(Unwrap(rows_->Current()), range, SIZE_MAX, &rows, &more));
+  // All values at the key of the range's first row.
+  RowBlock ReadEntry(const SuffixRange& range) {
+    RowBlock rows;
+    Check(rows_->ReadAlike(Unwrap(rows_->Current()), range, kNumberBytes, &rows));
     return rows;
   }
 
-  // The entry of the range's first row: all values at its key.
   py::object Edge(const SuffixRange& range) {
-    std::vector<OrderedRow> rows;
-    bool more = false;
-    Check(rows_->Read(Unwrap(rows_->Current()), range, 1, &rows, &more));
+    RowBlock rows = ReadEntry(range);
     if (rows.empty()) return py::none();
-    std::string key(KeyOf(rows[0].suffix));
-    if (more) rows = ReadAll(Between(key, After(key)));
-    return py::make_tuple(sort_keys_.Decode(key), Values(rows));
+    return py::make_tuple(sort_keys_.Decode(KeyOf(rows.suffix(0))), Values(rows));
   }
 
   OrderedTable* rows_;
@@ -171,29 +169,29 @@ class SortedIterator {
   }
 
   py::object Next() {
-    if (limit_ == 0 || !ahead_) throw py::stop_iteration();
+    if (limit_ == 0 || !more_) throw py::stop_iteration();
     --limit_;
-    std::vector<OrderedRow> rows;
-    std::string key(KeyOf(ahead_->suffix));
-    while (ahead_ && KeyOf(ahead_->suffix) == key) {
-      rows.push_back(std::move(*ahead_));
+    key_.assign(KeyOf(suffix_));
+    py::list values;
+    while (more_ && KeyOf(suffix_) == key_) {
+      values.append(state_->cells().Unpack(RowOf(stored_)));
       Advance();
     }
-    if (reverse_) std::reverse(rows.begin(), rows.end());
-    return py::make_tuple(state_->sort_keys().Decode(key), state_->Values(rows));
+    if (reverse_) values.attr("reverse")();
+    return py::make_tuple(state_->sort_keys().Decode(key_), values);
   }
 
  private:
-  void Advance() {
-    ahead_.emplace();
-    if (!Unwrap(scan_->Next(&*ahead_))) ahead_.reset();
-  }
+  void Advance() { more_ = Unwrap(scan_->Next(&suffix_, &stored_)); }
 
   std::shared_ptr<SortedState> state_;
   bool reverse_;
   int64_t limit_;
   std::unique_ptr<OrderedScan> scan_;
-  std::optional<OrderedRow> ahead_;
+  bool more_ = false;
+  std::string_view suffix_;  // of the row that comes next
+  std::string_view stored_;
+  std::string key_;
 };
 
 using Self = std::shared_ptr<SortedState>;

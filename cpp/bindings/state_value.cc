@@ -34,7 +34,7 @@ class ValueState : public StateBinding {
   void Update(py::handle value) {
     if (value.is_none()) return Clear();
     Check(values_->context().CheckKey());
-    Check(values_->Write(cells_.Pack(value)));
+    Check(values_->Write(PackedCell(cells_, value).row()));
   }
 
   void Clear() { Check(values_->Clear()); }

@@ -96,14 +96,15 @@ Result<std::optional<OwnedArray>> EntrySource::Next() {
   BatchBuilder batch(schema_);
   std::vector<std::string> rows;
   size_t bytes = 0;
-  OrderedRow row;
+  std::string_view row_key;
+  std::string_view stored;
   while (static_cast<int64_t>(rows.size()) < kBatchRows && bytes < kBatchBytes) {
-    FLINT_ASSIGN_OR_RETURN(bool more, scan_->Next(&row));
+    FLINT_ASSIGN_OR_RETURN(bool more, scan_->Next(&row_key, &stored));
     done_ = !more;
     if (done_) break;
-    FLINT_RETURN_IF_ERROR(AppendKeys(row.suffix, &batch));
-    rows.emplace_back(RowOf(row.stored));
-    bytes += row.suffix.size() + rows.back().size();
+    FLINT_RETURN_IF_ERROR(AppendKeys(row_key, &batch));
+    rows.emplace_back(RowOf(stored));
+    bytes += row_key.size() + rows.back().size();
   }
   if (rows.empty()) return std::optional<OwnedArray>();
   std::vector<std::string_view> views(rows.begin(), rows.end());
@@ -131,11 +132,12 @@ Result<KeyScan> KeyScan::Open(Backend* backend, StateTable* table, std::string s
 }
 
 Result<std::optional<std::string>> KeyScan::Next() {
-  OrderedRow row;
+  std::string_view row_key;
+  std::string_view stored;
   while (true) {
-    FLINT_ASSIGN_OR_RETURN(bool more, scan_->Next(&row));
+    FLINT_ASSIGN_OR_RETURN(bool more, scan_->Next(&row_key, &stored));
     if (!more) return std::optional<std::string>();
-    std::string_view bytes = std::string_view(row.suffix).substr(group_bytes_);
+    std::string_view bytes = row_key.substr(group_bytes_);
     KeyReader reader(bytes);
     for (const KeyPart& part : key_.parts()) FLINT_RETURN_IF_ERROR(reader.TakeCell(part, nullptr));
     std::string_view rest = reader.rest();

@@ -3,7 +3,7 @@
 namespace flint {
 
 OrderedScan::OrderedScan(std::shared_ptr<Database> database, const ExpiryRule& expiry,
-                         std::string row_key, SuffixRange range, OrderedEntries entries,
+                         std::string row_key, SuffixRange range, RowOverlay entries,
                          SuffixRanges cleared, std::unique_ptr<Cursor> cursor)
     : database_(std::move(database)),
       horizon_(expiry.Horizon()),
@@ -13,24 +13,36 @@ OrderedScan::OrderedScan(std::shared_ptr<Database> database, const ExpiryRule& e
       cleared_(std::move(cleared)),
       cursor_(std::move(cursor)) {}
 
-Result<bool> OrderedScan::Next(OrderedRow* row) {
+void OrderedScan::GiveBack() {
+  reader_.reset();
+  if (spare_ != nullptr && cursor_ != nullptr) spare_->push_back(std::move(cursor_));
+  spare_.reset();
+}
+
+Result<bool> OrderedScan::Next(std::string_view* suffix, std::string_view* stored) {
   FLINT_ASSIGN_OR_RETURN(auto pin, database_->Enter());
+  if (done_) return false;
   if (reader_ == nullptr) {
     rocksdb::Iterator* store = cursor_ == nullptr ? nullptr : cursor_->iterator();
     reader_ = std::make_unique<ScopeReader>(row_key_, entries_, cleared_, store, range_);
-  } else if (reader_->Valid()) {
+  } else {
     reader_->Next();
   }
-  auto expired = [this](std::string_view stored) {
-    return IsStamped(stored) && StampOf(stored) <= horizon_;
+  auto expired = [this](std::string_view value) {
+    return IsStamped(value) && StampOf(value) <= horizon_;
   };
   while (reader_->Valid() && expired(reader_->stored())) reader_->Next();
   if (reader_->Valid()) {
-    row->suffix.assign(reader_->suffix());
-    row->stored.assign(reader_->stored());
+    *suffix = reader_->suffix();
+    *stored = reader_->stored();
+    if (reader_->from_cache()) return true;
+    *suffix = suffix_.assign(*suffix);
+    *stored = stored_.assign(*stored);
     return true;
   }
+  done_ = true;
   if (cursor_ != nullptr) FLINT_RETURN_IF_ERROR(cursor_->status());
+  GiveBack();
   return false;
 }
 

@@ -2,6 +2,8 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/status.h"
 #include "state/ordered_scope.h"
@@ -11,33 +13,46 @@
 
 namespace flint {
 
-struct OrderedRow {
-  std::string suffix;
-  std::string stored;
-};
+// Cursors over RocksDB as it has been since some moment, for the next who wants one: making one
+// costs as much as reading some ten rows.
+using SpareCursors = std::vector<std::unique_ptr<Cursor>>;
 
 // Rows as they were when the scan began, whatever is written while it goes on; also as to what had
-// expired then. Closing the backend ends it with Closed. One thread at a time.
+// expired then. Closing the backend ends it with Closed. One thread at a time, which is that of the
+// backend where pages or spare cursors are shared with it.
 class OrderedScan {
  public:
   // The rows whose keys begin with `row_key`, less that beginning. `entries` and `cleared` are what
   // the cache lays over RocksDB; without a cursor they are everything.
   OrderedScan(std::shared_ptr<Database> database, const ExpiryRule& expiry, std::string row_key,
-              SuffixRange range, OrderedEntries entries, SuffixRanges cleared,
+              SuffixRange range, RowOverlay entries, SuffixRanges cleared,
               std::unique_ptr<Cursor> cursor);
+  ~OrderedScan() { GiveBack(); }
+  OrderedScan(const OrderedScan&) = delete;
+  OrderedScan& operator=(const OrderedScan&) = delete;
 
-  // False at the end.
-  Result<bool> Next(OrderedRow* row);
+  // Where its cursor goes when it is done.
+  void GiveBackTo(std::shared_ptr<SpareCursors> spare) { spare_ = std::move(spare); }
+
+  // False at the end. What it gives lives until the next call.
+  Result<bool> Next(std::string_view* suffix, std::string_view* stored);
 
  private:
+  void GiveBack();
+
   std::shared_ptr<Database> database_;
   int64_t horizon_;  // what is stamped with this time or an earlier one has expired
   std::string row_key_;
   SuffixRange range_;
-  OrderedEntries entries_;
+  RowOverlay entries_;
   SuffixRanges cleared_;
   std::unique_ptr<Cursor> cursor_;
+  std::shared_ptr<SpareCursors> spare_;
   std::unique_ptr<ScopeReader> reader_;
+  bool done_ = false;
+  // A row of RocksDB, which could go with the database.
+  std::string suffix_;
+  std::string stored_;
 };
 
 }  // namespace flint

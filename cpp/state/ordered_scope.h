@@ -6,17 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "state/row_overlay.h"
+
 namespace flint {
-
-// A row under a scope, as the cache knows it.
-struct OrderedEntry {
-  std::string stored;
-  bool present = true;  // false: it is known that there is none
-  bool dirty = false;
-  bool in_store = true;  // RocksDB may hold something under the row key
-};
-
-using OrderedEntries = std::map<std::string, OrderedEntry, std::less<>>;
 
 // Ranges of suffixes, none touching another.
 class SuffixRanges {
@@ -44,7 +36,7 @@ class SuffixRanges {
 struct OrderedScope {
   uint64_t hash = 0;
   std::string row_key;  // what all their row keys begin with
-  OrderedEntries entries;
+  RowOverlay entries;
   SuffixRanges cleared;  // what RocksDB has there is void; what `entries` has is not
   bool whole = false;    // what RocksDB has is in `entries`, or void
   bool large = false;    // there is too much in RocksDB for `entries` to become whole

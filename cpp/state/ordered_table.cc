@@ -1,6 +1,6 @@
 #include "state/ordered_table.h"
 
-#include <limits>
+#include <string>
 #include <utility>
 
 #include "key/key_schema.h"
@@ -17,11 +17,6 @@ constexpr size_t kKeptRowsMax = 4096;
 // Up to so many rows are deleted one by one; more of them as a range, each of which costs every
 // later reader of the memtable (docs/decisions/0031).
 constexpr size_t kPointDeletesMax = 32;
-constexpr size_t kRowCost = sizeof(OrderedEntries::value_type) + 48;
-
-size_t CostOf(std::string_view suffix, std::string_view stored) {
-  return kRowCost + (suffix.size() > 15 ? suffix.size() : 0) + stored.size();
-}
 
 std::string_view View(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 
@@ -51,93 +46,94 @@ Result<OrderedScope*> OrderedTable::Of(const StateKey& key, std::string_view spa
   return FindOrAdd(key, space);
 }
 
+template <class Change>
+void OrderedTable::Counted(OrderedScope* scope, Change change) {
+  size_t before = scope->entries.memory();
+  change(&scope->entries);
+  context_->cached_bytes += scope->entries.memory() - before;
+}
+
 Result<bool> OrderedTable::Get(OrderedScope* scope, std::string_view suffix,
                                std::string_view* row) {
   ++metrics_.reads;
-  auto found = scope->entries.find(suffix);
-  if (found == scope->entries.end()) {
-    if (scope->whole || scope->cleared.Holding(suffix) != nullptr) {
-      ++metrics_.cache_hits;
-      return false;
-    }
+  RowOverlay& entries = scope->entries;
+  RowOverlay::Place at = entries.LowerBound(suffix);
+  if (at != entries.end() && entries.suffix(at) == suffix) {
+    ++metrics_.cache_hits;
+  } else if (scope->whole || scope->cleared.Holding(suffix) != nullptr) {
+    ++metrics_.cache_hits;
+    return false;
+  } else {
     rocksdb::PinnableSlice stored;
     ++metrics_.store_reads;
-    FLINT_ASSIGN_OR_RETURN(
-        bool there, database().Get(entry_.family, scope->row_key + std::string(suffix), &stored));
-    OrderedEntry entry{stored.ToString(), there, false, there};
-    context_->cached_bytes += CostOf(suffix, entry.stored);
-    metrics_.bytes_read += entry.stored.size();
-    found = scope->entries.emplace(std::string(suffix), std::move(entry)).first;
-  } else {
-    ++metrics_.cache_hits;
+    suffix_.assign(scope->row_key).append(suffix);
+    FLINT_ASSIGN_OR_RETURN(bool there, database().Get(entry_.family, suffix_, &stored));
+    metrics_.bytes_read += stored.size();
+    Counted(scope, [&](RowOverlay* rows) {
+      rows->Insert(at, suffix, View(stored), {there, false, there});
+    });
+    at = entries.Find(suffix);
   }
-  if (!found->second.present || !expiry().Visible(found->second.stored)) return false;
-  *row = RowOf(found->second.stored);
-  if (expiry().NeedsRefresh(found->second.stored)) {
-    FLINT_RETURN_IF_ERROR(Put(scope, suffix, std::string(*row)));
-    *row = RowOf(found->second.stored);
+  std::string_view stored = entries.stored(at);
+  if (!entries.flags(at).present || !expiry().Visible(stored)) return false;
+  *row = RowOf(stored);
+  if (expiry().NeedsRefresh(stored)) {
+    FLINT_RETURN_IF_ERROR(Put(scope, suffix, *row));
+    *row = RowOf(entries.stored(entries.Find(suffix)));
   }
   return true;
 }
 
-void OrderedTable::Set(OrderedScope* scope, std::string_view suffix, std::string stored,
+void OrderedTable::Set(OrderedScope* scope, std::string_view suffix, std::string_view stored,
                        bool in_store) {
-  auto at = scope->entries.lower_bound(suffix);
-  if (at == scope->entries.end() || at->first != suffix) {
-    at = scope->entries.emplace_hint(at, std::string(suffix), OrderedEntry());
-    at->second.in_store = in_store;
-    context_->cached_bytes += CostOf(suffix, {});
-  }
-  OrderedEntry& entry = at->second;
-  context_->cached_bytes += stored.size() - entry.stored.size();
-  entry.stored = std::move(stored);
-  entry.present = true;
-  entry.dirty = true;
+  RowOverlay::Place at = scope->entries.LowerBound(suffix);
+  bool there = at != scope->entries.end() && scope->entries.suffix(at) == suffix;
+  Counted(scope, [&](RowOverlay* rows) {
+    if (there)
+      rows->Set(at, stored, {true, true, rows->flags(at).in_store});
+    else
+      rows->Insert(at, suffix, stored, {true, true, in_store});
+  });
   MarkDirty(scope);
 }
 
 Status OrderedTable::Put(OrderedScope* scope, std::string_view suffix, std::string_view row) {
   ++metrics_.writes;
-  std::string stored;
-  expiry().Append(row, &stored);
-  Set(scope, suffix, std::move(stored), !scope->whole && scope->cleared.Holding(suffix) == nullptr);
+  stored_.clear();
+  expiry().Append(row, &stored_);
+  Set(scope, suffix, stored_, !scope->whole && scope->cleared.Holding(suffix) == nullptr);
   return {};
 }
 
 Status OrderedTable::Remove(OrderedScope* scope, std::string_view suffix) {
   ++metrics_.writes;
-  auto at = scope->entries.find(suffix);
-  if (at == scope->entries.end()) {
-    if (scope->whole || scope->cleared.Holding(suffix) != nullptr) return {};
-    at = scope->entries.emplace(std::string(suffix), OrderedEntry()).first;
-    context_->cached_bytes += CostOf(suffix, {});
-  }
-  OrderedEntry& entry = at->second;
-  context_->cached_bytes -= entry.stored.size();
-  if (entry.in_store) {
-    entry.stored.clear();
-    entry.present = false;
-    entry.dirty = true;
-  } else {
-    context_->cached_bytes -= CostOf(suffix, {});
-    scope->entries.erase(at);
-  }
+  RowOverlay::Place at = scope->entries.LowerBound(suffix);
+  bool there = at != scope->entries.end() && scope->entries.suffix(at) == suffix;
+  if (!there && (scope->whole || scope->cleared.Holding(suffix) != nullptr)) return {};
+  Counted(scope, [&](RowOverlay* rows) {
+    if (!there)
+      rows->Insert(at, suffix, {}, {false, true, true});
+    else if (rows->flags(at).in_store)
+      rows->Set(at, {}, {false, true, true});
+    else
+      rows->Erase(at);
+  });
   MarkDirty(scope);
   return {};
 }
 
 Status OrderedTable::Append(OrderedScope* scope, std::string_view prefix, std::string_view row) {
   ++metrics_.writes;
-  std::string stored;
-  expiry().Append(row, &stored);
-  return AppendStored(scope, prefix, std::move(stored));
+  stored_.clear();
+  expiry().Append(row, &stored_);
+  return AppendStored(scope, prefix, stored_);
 }
 
 Status OrderedTable::AppendStored(OrderedScope* scope, std::string_view prefix,
-                                  std::string stored) {
-  std::string suffix(prefix);
-  AppendBigEndian(context_->next_element++, &suffix);
-  Set(scope, suffix, std::move(stored), /*in_store=*/false);
+                                  std::string_view stored) {
+  suffix_.assign(prefix);
+  AppendBigEndian(context_->next_element++, &suffix_);
+  Set(scope, suffix_, stored, /*in_store=*/false);
   return {};
 }
 
@@ -162,48 +158,53 @@ Result<rocksdb::Iterator*> OrderedTable::StoreOf(const OrderedScope& scope) {
 Status OrderedTable::TryToMakeWhole(OrderedScope* scope) {
   if (scope->whole || scope->large) return {};
   FLINT_ASSIGN_OR_RETURN(rocksdb::Iterator * store, StoreOf(*scope));
-  std::vector<OrderedRow> rows;
+  RowBlock rows;
   size_t bytes = 0;
-  const OrderedEntries nothing;
+  const RowOverlay nothing;
   SuffixRange all;
   ScopeReader reader(scope->row_key, nothing, scope->cleared, store, all);
   for (; reader.Valid(); reader.Next()) {
-    rows.push_back({std::string(reader.suffix()), std::string(reader.stored())});
-    bytes += CostOf(rows.back().suffix, rows.back().stored);
+    rows.Append(reader.suffix(), reader.stored());
+    bytes += reader.suffix().size() + reader.stored().size();
     if (rows.size() > kWholeRowsMax || bytes > kWholeBytesMax) {
       scope->large = true;
       return {};
     }
   }
   FLINT_RETURN_IF_ERROR(cursor_->status());
-  for (OrderedRow& row : rows) {
-    metrics_.bytes_read += row.stored.size();
-    OrderedEntry entry{std::move(row.stored), true, false, true};
-    scope->entries.emplace(std::move(row.suffix), std::move(entry));
-  }
-  context_->cached_bytes += bytes;
+  Counted(scope, [&](RowOverlay* entries) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      metrics_.bytes_read += rows.stored(i).size();
+      RowOverlay::Place at = entries->LowerBound(rows.suffix(i));
+      if (at != entries->end() && entries->suffix(at) == rows.suffix(i)) continue;
+      entries->Insert(at, rows.suffix(i), rows.stored(i), {true, false, true});
+    }
+  });
   scope->whole = true;
   return {};
 }
 
+Status OrderedTable::RefreshRows(OrderedScope* scope, const RowBlock& rows, size_t first) {
+  if (!expiry().ttl().refresh_on_read) return {};
+  for (size_t i = first; i < rows.size(); ++i) {
+    if (!expiry().NeedsRefresh(rows.stored(i))) continue;
+    FLINT_RETURN_IF_ERROR(Put(scope, rows.suffix(i), RowOf(rows.stored(i))));
+  }
+  return {};
+}
+
 Status OrderedTable::Read(OrderedScope* scope, const SuffixRange& range, size_t limit,
-                          std::vector<OrderedRow>* rows, bool* more) {
+                          RowBlock* rows, bool* more) {
   ++metrics_.reads;
   FLINT_ASSIGN_OR_RETURN(auto pin, database().Enter());
   FLINT_RETURN_IF_ERROR(TryToMakeWhole(scope));
   size_t first = rows->size();
   FLINT_RETURN_IF_ERROR(ReadRows(scope, range, limit, rows, more));
-  if (!expiry().ttl().refresh_on_read) return {};
-  for (size_t i = first; i < rows->size(); ++i) {
-    if (!expiry().NeedsRefresh((*rows)[i].stored)) continue;
-    std::string row(RowOf((*rows)[i].stored));
-    FLINT_RETURN_IF_ERROR(Put(scope, (*rows)[i].suffix, row));
-  }
-  return {};
+  return RefreshRows(scope, *rows, first);
 }
 
 Status OrderedTable::ReadRows(OrderedScope* scope, const SuffixRange& range, size_t limit,
-                              std::vector<OrderedRow>* rows, bool* more) {
+                              RowBlock* rows, bool* more) {
   FLINT_ASSIGN_OR_RETURN(rocksdb::Iterator * store, StoreOf(*scope));
   ScopeReader reader(scope->row_key, scope->entries, scope->cleared, store, range);
   *more = false;
@@ -213,42 +214,72 @@ Status OrderedTable::ReadRows(OrderedScope* scope, const SuffixRange& range, siz
       *more = true;
       return {};
     }
-    rows->push_back({std::string(reader.suffix()), std::string(reader.stored())});
+    rows->Append(reader.suffix(), reader.stored());
   }
   return store == nullptr ? Status() : cursor_->status();
+}
+
+Status OrderedTable::ReadAlike(OrderedScope* scope, const SuffixRange& range, size_t tail,
+                               RowBlock* rows) {
+  ++metrics_.reads;
+  FLINT_ASSIGN_OR_RETURN(auto pin, database().Enter());
+  FLINT_RETURN_IF_ERROR(TryToMakeWhole(scope));
+  FLINT_ASSIGN_OR_RETURN(rocksdb::Iterator * store, StoreOf(*scope));
+  auto key = [tail](std::string_view suffix) { return suffix.substr(0, suffix.size() - tail); };
+  ScopeReader reader(scope->row_key, scope->entries, scope->cleared, store, range);
+  for (; reader.Valid(); reader.Next()) {
+    if (!expiry().Visible(reader.stored())) continue;
+    if (!rows->empty() && key(reader.suffix()) != key(rows->suffix(0))) break;
+    rows->Append(reader.suffix(), reader.stored());
+  }
+  if (store != nullptr) FLINT_RETURN_IF_ERROR(cursor_->status());
+  if (range.reverse) rows->Reverse();
+  return RefreshRows(scope, *rows, 0);
+}
+
+Result<std::unique_ptr<Cursor>> OrderedTable::TakeCursor() {
+  if (spare_->empty()) return database().NewCursor(entry_.family, {});
+  std::unique_ptr<Cursor> cursor = std::move(spare_->back());
+  spare_->pop_back();
+  return cursor;
 }
 
 Result<std::unique_ptr<OrderedScan>> OrderedTable::Scan(OrderedScope* scope, SuffixRange range) {
   ++metrics_.reads;
   FLINT_ASSIGN_OR_RETURN(auto pin, database().Enter());
   FLINT_RETURN_IF_ERROR(TryToMakeWhole(scope));
-  OrderedEntries entries;
-  auto end = range.to ? scope->entries.lower_bound(*range.to) : scope->entries.end();
   bool empty = range.to && *range.to <= range.from;
-  auto at = empty ? end : scope->entries.lower_bound(range.from);
-  for (; at != end; ++at) entries.emplace_hint(entries.end(), *at);
+  RowOverlay::Place from = scope->entries.LowerBound(range.from);
+  RowOverlay::Place to = range.to ? scope->entries.LowerBound(*range.to) : scope->entries.end();
+  RowOverlay entries = scope->entries.Share(from, empty ? from : to);
   std::unique_ptr<Cursor> cursor;
   if (!scope->whole) {
     ++metrics_.store_reads;
-    FLINT_ASSIGN_OR_RETURN(cursor, database().NewCursor(entry_.family, {}));
+    FLINT_ASSIGN_OR_RETURN(cursor, TakeCursor());
   }
   SuffixRanges cleared = scope->whole ? SuffixRanges() : scope->cleared;
-  return std::make_unique<OrderedScan>(context_->database, *entry_.expiry, scope->row_key,
-                                       std::move(range), std::move(entries), std::move(cleared),
-                                       std::move(cursor));
+  auto scan = std::make_unique<OrderedScan>(context_->database, *entry_.expiry, scope->row_key,
+                                            std::move(range), std::move(entries),
+                                            std::move(cleared), std::move(cursor));
+  scan->GiveBackTo(spare_);
+  return scan;
 }
 
 Result<std::unique_ptr<OrderedScan>> OrderedTable::ScanAll() {
   FLINT_RETURN_IF_ERROR(context_->health);
-  OrderedEntries changed;
+  SortByRowKey(&dirty_);
+  RowOverlay changed;
   SuffixRanges cleared;
   for (const OrderedScope* scope : dirty_) {
     for (const auto& [from, to] : scope->cleared.all()) {
       cleared.Add(scope->row_key + from,
                   to ? scope->row_key + *to : PrefixSuccessor(scope->row_key));
     }
-    for (const auto& [suffix, entry] : scope->entries) {
-      if (entry.dirty) changed.emplace(scope->row_key + suffix, entry);
+    const RowOverlay& entries = scope->entries;
+    for (auto at = entries.begin(); at != entries.end(); at = entries.Next(at)) {
+      if (!entries.flags(at).dirty) continue;
+      suffix_.assign(scope->row_key).append(entries.suffix(at));
+      changed.Append(suffix_, entries.stored(at), entries.flags(at));
     }
   }
   FLINT_ASSIGN_OR_RETURN(auto cursor, database().NewCursor(entry_.family, {}));
@@ -258,22 +289,24 @@ Result<std::unique_ptr<OrderedScan>> OrderedTable::ScanAll() {
 
 Status OrderedTable::Clear(OrderedScope* scope, const SuffixRange& range) {
   ++metrics_.writes;
-  auto begin = scope->entries.lower_bound(range.from);
-  auto end = range.to ? scope->entries.lower_bound(*range.to) : scope->entries.end();
   if (range.to && *range.to <= range.from) return {};
-  size_t in_store = 0;
-  for (auto at = begin; at != end; ++at) in_store += at->second.in_store ? 1 : 0;
-  bool one_by_one = scope->whole && in_store <= kPointDeletesMax;
-  for (auto at = begin; at != end;) {
-    context_->cached_bytes -= at->second.stored.size();
-    if (one_by_one && at->second.in_store) {
-      at->second = {std::string(), false, true, true};
-      ++at;
-    } else {
-      context_->cached_bytes -= CostOf(at->first, {});
-      at = scope->entries.erase(at);
-    }
+  RowOverlay& entries = scope->entries;
+  RowOverlay::Place begin = entries.LowerBound(range.from);
+  RowOverlay::Place end = range.to ? entries.LowerBound(*range.to) : entries.end();
+  // Few rows of RocksDB that are all known: they are deleted one by one.
+  bool one_by_one = scope->whole;
+  std::vector<std::string> stored;
+  for (auto at = begin; one_by_one && at != end; at = entries.Next(at)) {
+    if (entries.flags(at).in_store) stored.emplace_back(entries.suffix(at));
+    one_by_one = stored.size() <= kPointDeletesMax;
   }
+  Counted(scope, [&](RowOverlay* rows) {
+    rows->Erase(begin, end);
+    if (!one_by_one) return;
+    for (const std::string& suffix : stored) {
+      rows->Insert(rows->LowerBound(suffix), suffix, {}, {false, true, true});
+    }
+  });
   if (!one_by_one) scope->cleared.Add(range.from, range.to);
   if (range.from.empty() && !range.to) scope->whole = true;
   MarkDirty(scope);
@@ -285,13 +318,13 @@ Status OrderedTable::MoveElements(OrderedScope* source, OrderedScope* target) {
   SuffixRange range;
   bool more = true;
   while (more) {
-    std::vector<OrderedRow> rows;
+    RowBlock rows;
     FLINT_ASSIGN_OR_RETURN(auto pin, database().Enter());
     FLINT_RETURN_IF_ERROR(ReadRows(source, range, kKeptRowsMax, &rows, &more));
-    for (OrderedRow& row : rows) {
-      range.from = row.suffix + '\0';
-      FLINT_RETURN_IF_ERROR(AppendStored(target, {}, std::move(row.stored)));
+    for (size_t i = 0; i < rows.size(); ++i) {
+      FLINT_RETURN_IF_ERROR(AppendStored(target, {}, rows.stored(i)));
     }
+    if (more) range.from = rows.Behind();
   }
   return Clear(source);
 }
@@ -303,7 +336,7 @@ Status OrderedTable::Drain(ChangeBatch* changes) {
   changes->Enter(entry_.id, entry_.family);
   for (OrderedScope* scope : dirty_) FLINT_RETURN_IF_ERROR(DrainScope(scope, changes));
   dirty_.clear();
-  cursor_.reset();
+  DropCursors();
   metrics_.bytes_written += changes->size() - before;
   return {};
 }
@@ -311,23 +344,16 @@ Status OrderedTable::Drain(ChangeBatch* changes) {
 Status OrderedTable::DrainScope(OrderedScope* scope, ChangeBatch* changes) {
   FLINT_RETURN_IF_ERROR(DrainCleared(scope, changes));
   std::string row_key = scope->row_key;
-  for (auto at = scope->entries.begin(); at != scope->entries.end();) {
-    OrderedEntry& entry = at->second;
-    bool dirty = std::exchange(entry.dirty, false);
-    row_key.replace(scope->row_key.size(), std::string::npos, at->first);
-    if (dirty && entry.present) {
-      changes->Put(row_key, entry.stored);
-    } else if (dirty && entry.in_store) {
-      changes->Delete(row_key);
-    }
-    if (entry.present) {
-      entry.in_store = true;
-      ++at;
-    } else {
-      context_->cached_bytes -= CostOf(at->first, {});
-      at = scope->entries.erase(at);
-    }
-  }
+  Counted(scope, [&](RowOverlay* rows) {
+    rows->Drain([&](std::string_view suffix, std::string_view stored, RowFlags flags) {
+      row_key.resize(scope->row_key.size());
+      row_key.append(suffix);
+      if (flags.present)
+        changes->Put(row_key, stored);
+      else if (flags.in_store)
+        changes->Delete(row_key);
+    });
+  });
   scope->dirty = false;
   Settle(scope);
   return {};
@@ -363,10 +389,7 @@ Status OrderedTable::DrainCleared(OrderedScope* scope, ChangeBatch* changes) {
 // What a drained scope keeps of its rows: all, or, where they are many, none.
 void OrderedTable::Settle(OrderedScope* scope) {
   if (scope->entries.size() <= kKeptRowsMax && (scope->whole || !scope->large)) return;
-  for (const auto& [suffix, entry] : scope->entries) {
-    context_->cached_bytes -= CostOf(suffix, entry.stored);
-  }
-  scope->entries.clear();
+  Counted(scope, [](RowOverlay* rows) { rows->Clear(); });
   scope->whole = false;
   scope->large = true;
 }
@@ -376,7 +399,13 @@ void OrderedTable::Forget() {
   dirty_.clear();
   located_ = nullptr;
   located_epoch_ = 0;
+  DropCursors();
+}
+
+// Scans under way keep theirs, and give them back to nobody.
+void OrderedTable::DropCursors() {
   cursor_.reset();
+  spare_ = std::make_shared<SpareCursors>();
 }
 
 }  // namespace flint

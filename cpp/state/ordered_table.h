@@ -8,6 +8,7 @@
 
 #include "state/keyed_cache.h"
 #include "state/ordered_scope.h"
+#include "state/row_block.h"
 #include "state/scope_reader.h"
 #include "state/state_table.h"
 
@@ -40,9 +41,12 @@ class OrderedTable : public StateTable {
   // Adds a row of its own under `prefix` and the next element number, without reading anything.
   Status Append(OrderedScope* scope, std::string_view prefix, std::string_view row);
 
-  // Up to `limit` rows; `more` where the range goes on behind them.
-  Status Read(OrderedScope* scope, const SuffixRange& range, size_t limit,
-              std::vector<OrderedRow>* rows, bool* more);
+  // Appends up to `limit` rows; `more` where the range goes on behind them.
+  Status Read(OrderedScope* scope, const SuffixRange& range, size_t limit, RowBlock* rows,
+              bool* more);
+  // The first row of the range and those beside it whose suffixes are the same but for the last
+  // `tail` bytes, ascending. `rows` is empty before.
+  Status ReadAlike(OrderedScope* scope, const SuffixRange& range, size_t tail, RowBlock* rows);
   Result<std::unique_ptr<OrderedScan>> Scan(OrderedScope* scope, SuffixRange range);
   Status Clear(OrderedScope* scope, const SuffixRange& range = {});
 
@@ -56,13 +60,20 @@ class OrderedTable : public StateTable {
  private:
   Result<OrderedScope*> LocateAnew();
   OrderedScope* FindOrAdd(const StateKey& key, std::string_view space);
-  Status AppendStored(OrderedScope* scope, std::string_view prefix, std::string stored);
-  void Set(OrderedScope* scope, std::string_view suffix, std::string stored, bool in_store);
+  Status AppendStored(OrderedScope* scope, std::string_view prefix, std::string_view stored);
+  // `stored` does not lie in the scope.
+  void Set(OrderedScope* scope, std::string_view suffix, std::string_view stored, bool in_store);
   // The iterator over RocksDB for this scope; null where it has nothing to say.
   Result<rocksdb::Iterator*> StoreOf(const OrderedScope& scope);
   Status TryToMakeWhole(OrderedScope* scope);
-  Status ReadRows(OrderedScope* scope, const SuffixRange& range, size_t limit,
-                  std::vector<OrderedRow>* rows, bool* more);
+  Status ReadRows(OrderedScope* scope, const SuffixRange& range, size_t limit, RowBlock* rows,
+                  bool* more);
+  Status RefreshRows(OrderedScope* scope, const RowBlock& rows, size_t first);
+  // Changes the scope's entries, and what is counted of them.
+  template <class Change>
+  void Counted(OrderedScope* scope, Change change);
+  Result<std::unique_ptr<Cursor>> TakeCursor();
+  void DropCursors();
   void MarkDirty(OrderedScope* scope);
   Status DrainScope(OrderedScope* scope, ChangeBatch* changes);
   Status DrainCleared(OrderedScope* scope, ChangeBatch* changes);
@@ -71,7 +82,12 @@ class OrderedTable : public StateTable {
   KeyedCache<OrderedScope> scopes_;
   std::vector<OrderedScope*> dirty_;
   OrderedScope* located_ = nullptr;
-  std::unique_ptr<Cursor> cursor_;  // over RocksDB as it has been since the last drain
+  // Over RocksDB as it has been since the last drain.
+  std::unique_ptr<Cursor> cursor_;
+  std::shared_ptr<SpareCursors> spare_ = std::make_shared<SpareCursors>();
+  // Reused from call to call.
+  std::string suffix_;
+  std::string stored_;
 };
 
 }  // namespace flint

@@ -229,10 +229,11 @@ Status PointTable::Drain(ChangeBatch* changes) {
 Result<std::unique_ptr<OrderedScan>> PointTable::ScanAll() {
   FLINT_RETURN_IF_ERROR(context_->health);
   FLINT_RETURN_IF_ERROR(LoadMany(dirty_));
-  OrderedEntries changed;
+  SortByRowKey(&dirty_);
+  RowOverlay changed;
   for (const PointEntry* entry : dirty_) {
     bool present = entry->knowledge == PointEntry::Knowledge::kPresent;
-    changed.emplace(entry->row_key, OrderedEntry{entry->stored, present, true, true});
+    changed.Append(entry->row_key, entry->stored, {present, true, true});
   }
   FLINT_ASSIGN_OR_RETURN(auto cursor, database().NewCursor(entry_.family, {}));
   return std::make_unique<OrderedScan>(context_->database, *entry_.expiry, "", SuffixRange(),

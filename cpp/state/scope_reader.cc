@@ -1,5 +1,7 @@
 #include "state/scope_reader.h"
 
+#include <utility>
+
 #include "key/key_schema.h"
 
 namespace flint {
@@ -9,16 +11,15 @@ rocksdb::Slice S(std::string_view bytes) { return {bytes.data(), bytes.size()}; 
 
 }  // namespace
 
-ScopeReader::ScopeReader(std::string_view row_key, const OrderedEntries& entries,
+ScopeReader::ScopeReader(std::string_view row_key, const RowOverlay& entries,
                          const SuffixRanges& cleared, rocksdb::Iterator* store,
                          const SuffixRange& range)
     : row_key_(row_key), entries_(entries), cleared_(cleared), store_(store), range_(range) {
-  if (!range.reverse) {
-    cache_ = entries.lower_bound(range.from);
-  } else {
-    cache_ = range.to ? entries.lower_bound(*range.to) : entries.end();
-  }
-  store_done_ = store == nullptr || (range.to && *range.to <= range.from);
+  bool empty = range.to && *range.to <= range.from;
+  cache_ = entries.LowerBound(range.from);
+  cache_end_ = empty ? cache_ : range.to ? entries.LowerBound(*range.to) : entries.end();
+  if (range.reverse) std::swap(cache_, cache_end_);
+  store_done_ = store == nullptr || empty;
   if (!store_done_) SeekStore();
   Settle();
 }
@@ -78,22 +79,6 @@ std::string_view ScopeReader::StoreSuffix() const {
   return {key.data() + row_key_.size(), key.size() - row_key_.size()};
 }
 
-bool ScopeReader::CacheValid() const {
-  if (range_.reverse) return cache_ != entries_.begin() && range_.Holds(std::prev(cache_)->first);
-  return cache_ != entries_.end() && range_.Holds(cache_->first);
-}
-
-const OrderedEntries::value_type& ScopeReader::CacheRow() const {
-  return range_.reverse ? *std::prev(cache_) : *cache_;
-}
-
-void ScopeReader::StepCache() {
-  if (range_.reverse)
-    --cache_;
-  else
-    ++cache_;
-}
-
 void ScopeReader::Next() {
   if (from_cache_) StepCache();
   if (from_store_) StepStore();
@@ -103,12 +88,13 @@ void ScopeReader::Next() {
 // Stands on the nearer of the two rows; where they have the same key, the cache's is right.
 void ScopeReader::Settle() {
   while (true) {
-    bool cache = CacheValid();
+    bool cache = cache_ != cache_end_;
     bool store = StoreValid();
     valid_ = cache || store;
     if (!valid_) return;
+    RowOverlay::Place row = cache ? CacheRow() : cache_;
     int order = 0;
-    if (cache && store) order = std::string_view(CacheRow().first).compare(StoreSuffix());
+    if (cache && store) order = entries_.suffix(row).compare(StoreSuffix());
     if (range_.reverse) order = -order;
     from_cache_ = cache && (!store || order <= 0);
     from_store_ = store && (!cache || order >= 0);
@@ -118,10 +104,9 @@ void ScopeReader::Settle() {
       stored_ = {value.data(), value.size()};
       return;
     }
-    const auto& [suffix, entry] = CacheRow();
-    suffix_ = suffix;
-    stored_ = entry.stored;
-    if (entry.present) return;
+    suffix_ = entries_.suffix(row);
+    stored_ = entries_.stored(row);
+    if (entries_.flags(row).present) return;
     StepCache();
     if (from_store_) StepStore();
   }

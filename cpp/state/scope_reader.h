@@ -24,37 +24,36 @@ struct SuffixRange {
 // are everything. Requires a pin of the database.
 class ScopeReader {
  public:
-  ScopeReader(std::string_view row_key, const OrderedEntries& entries, const SuffixRanges& cleared,
+  ScopeReader(std::string_view row_key, const RowOverlay& entries, const SuffixRanges& cleared,
               rocksdb::Iterator* store, const SuffixRange& range);
 
   bool Valid() const { return valid_; }
   void Next();
-  // Both require Valid().
+  // These require Valid().
   std::string_view suffix() const { return suffix_; }
   std::string_view stored() const { return stored_; }
+  // Whether the row lies in `entries`, and not in RocksDB's iterator.
+  bool from_cache() const { return from_cache_; }
 
  private:
-  using CacheIterator = OrderedEntries::const_iterator;
-
   void SeekStore();
   void SeekBefore(const std::optional<std::string>& end);
   void StepStore();
   void SkipVoid();
   bool StoreValid() const;
   std::string_view StoreSuffix() const;
-  bool CacheValid() const;
-  const OrderedEntries::value_type& CacheRow() const;
-  void StepCache();
+  RowOverlay::Place CacheRow() const { return range_.reverse ? entries_.Before(cache_) : cache_; }
+  void StepCache() { cache_ = range_.reverse ? entries_.Before(cache_) : entries_.Next(cache_); }
   void Settle();
-  void TakeFromCache();
   std::string RowKey(std::string_view suffix) const;
 
   std::string_view row_key_;
-  const OrderedEntries& entries_;
+  const RowOverlay& entries_;
   const SuffixRanges& cleared_;
   rocksdb::Iterator* store_;
   const SuffixRange& range_;
-  CacheIterator cache_;  // the next row; in reverse, the one after it
+  RowOverlay::Place cache_;      // the next row; in reverse, the one after it
+  RowOverlay::Place cache_end_;  // where the cache has nothing more of the range
   bool store_done_ = false;
   bool from_cache_ = false;
   bool from_store_ = false;

@@ -81,15 +81,15 @@ Result<std::optional<std::pair<uint16_t, std::string>>> Timers::Seek(int64_t unt
     FLINT_ASSIGN_OR_RETURN(OrderedScope * scope, ScopeOf(group));
     SuffixRange range;
     AppendBigEndian(Ordered(bound), &range.from);
-    std::vector<OrderedRow> rows;
+    RowBlock rows;
     bool more = false;
     FLINT_RETURN_IF_ERROR(table_->Read(scope, range, 1, &rows, &more));
     if (rows.empty()) {
       SetBound(group, kNone);
       continue;
     }
-    int64_t time = TimeOf(rows[0].suffix);
-    if (time == bound) return Found({group, std::move(rows[0].suffix)});
+    int64_t time = TimeOf(rows.suffix(0));
+    if (time == bound) return Found({group, std::string(rows.suffix(0))});
     SetBound(group, time);
   }
   return Found();
