@@ -151,10 +151,10 @@ def test_backends_that_can_not_be_are_refused(
 def test_there_may_be_many_key_groups(open_backend: object) -> None:
     backend = open_backend(max_parallelism=32_768)
     state = backend.value_state("v", pa.int64())
-    for i in range(100):
+    for i in range(20):
         backend.set_key(str(i))
         state.update(i)
-    assert sorted(map(int, backend.keys("v"))) == list(range(100))
+    assert sorted(map(int, backend.keys("v"))) == list(range(20))
 
 
 # -- Opening states --------------------------------------------------------------------------------

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -28,14 +30,34 @@ def wrapped(number: int) -> int:
     return (number + 2**63) % 2**64 - 2**63
 
 
-class Program(RuleBasedStateMachine):
-    """Each rule does the same to the backend and to `model`: {state: {(key, namespace): cell}}."""
+class Together:
+    """Several things that are called as one, and must answer alike."""
 
-    def __init__(self, way: Any) -> None:
+    def __init__(self, parts: list[Any]) -> None:
+        self.parts = parts
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def call(*args: Any, **options: Any) -> Any:
+            answers = [getattr(part, name)(*args, **options) for part in self.parts]
+            if name.endswith("_state"):
+                return Together(answers)
+            answers = [list(one) if hasattr(one, "__next__") else one for one in answers]
+            for answer in answers[1:]:
+                assert answer == answers[0], name
+            return answers[0]
+
+        return call
+
+
+class Program(RuleBasedStateMachine):
+    """Each rule does the same to all backends and to `model`: {state: {(key, namespace): cell}}."""
+
+    def __init__(self, ways: list[Any]) -> None:
         super().__init__()
         self.directory = tempfile.TemporaryDirectory()
-        path = Path(self.directory.name) / "state"
-        self.backend = way.open(path, {"key": pa.string(), "timer_namespace": pa.string()})
+        home = Path(self.directory.name)
+        options = {"key": pa.string(), "timer_namespace": pa.string()}
+        self.backend = Together([way.open(home / str(way), options) for way in ways])
         spaced = {"namespace": pa.string()}
         self.states: dict[str, Any] = {
             "value": self.backend.value_state("value", pa.int64(), default=0, **spaced),
@@ -150,18 +172,20 @@ class Program(RuleBasedStateMachine):
 
     @rule(divisor=st.integers(1, 3))
     def change_map_while_walking(self, divisor: int) -> None:
-        entries = self.states["map"].items()
-        seen, left = [], {}
-        for key, value in entries:
-            seen.append((key, value))
-            if key % divisor == 0:
-                entries.remove()
-            elif key % divisor == 1:
-                entries.set_value("set")
-                left[key] = "set"
-            else:
-                left[key] = value
-        assert seen == sorted(self.cell("map", {}).items())
+        for state in self.states["map"].parts:
+            entries = state.items()
+            seen, left = [], {}
+            for key, value in entries:
+                seen.append((key, value))
+                if key % divisor == 0:
+                    entries.remove()
+                elif key % divisor == 1:
+                    entries.set_value("set")
+                    left[key] = "set"
+                else:
+                    left[key] = value
+            del entries
+            assert seen == sorted(self.cell("map", {}).items())
         self.keep("map", left)
 
     # -- Reducing ----------------------------------------------------------------------------------
@@ -276,8 +300,9 @@ class Program(RuleBasedStateMachine):
                 keys = list(self.backend.keys(name, space))
                 assert len(keys) == len(set(keys))
                 assert set(keys) == {key for key, other in model if other == space}
-            rows = pa.RecordBatchReader.from_stream(self.backend.entries(name)).read_all()
-            assert rows.num_rows == sum(self.rows_of(name, cell) for cell in model.values())
+            for backend in self.backend.parts:
+                rows = pa.RecordBatchReader.from_stream(backend.entries(name)).read_all()
+                assert rows.num_rows == sum(self.rows_of(name, cell) for cell in model.values())
         self.backend.close()
         self.directory.cleanup()
 
@@ -287,11 +312,13 @@ class Program(RuleBasedStateMachine):
         return len(cell) if name in ("list", "map") else 1
 
 
-def test_random_programs_do_what_the_model_does(way: Any) -> None:
+@pytest.mark.parametrize("restored", [False, True], ids=["side by side", "restored"])
+def test_random_programs_do_what_the_model_does(all_ways: list[Any], restored: bool) -> None:
+    ways = [way for way in all_ways if bool(way.restored) == restored]
     run_state_machine_as_test(
-        lambda: Program(way),
+        lambda: Program(ways),
         settings=settings(
-            max_examples=60 if not way.restored else 15,
+            max_examples=8 if restored else 60,
             stateful_step_count=40,
             deadline=None,
             suppress_health_check=list(HealthCheck),
