@@ -55,7 +55,11 @@ uint64_t Append(cl::Writer& writer, int64_t operation, int64_t group, int64_t ta
   if (cl::HasValue(record.operation) != value.has_value()) {
     Check(Status::Invalid(value.has_value() ? "a delete has no value" : "value is missing"));
   }
-  return Unwrap(writer.Append(record));
+  // Mostly a copy, for which giving up the GIL would cost more than it is worth.
+  if (std::optional<Result<uint64_t>> appended = writer.AppendAtOnce(record)) {
+    return Unwrap(*std::move(appended));
+  }
+  return Unwrap(WithoutGil([&] { return writer.Append(record); }));
 }
 
 // A column of one chunk, or none where None was given.
@@ -167,8 +171,12 @@ void BindWriter(py::module_& m) {
       .def(py::init(&NewWriter), py::arg("path"), py::arg("version"), py::arg("parent"),
            py::arg("first_sequence"), py::arg("level"), py::arg("batch_bytes"),
            py::arg("written_by"))
-      .def_property_readonly("path", [](const cl::Writer& w) { return py::bytes(w.path()); })
-      .def_property_readonly("last_sequence", &cl::Writer::last_sequence)
+      .def_property_readonly(
+          "path",
+          [](const cl::Writer& w) { return py::bytes(WithoutGil([&] { return w.path(); })); })
+      .def_property_readonly(
+          "last_sequence",
+          [](const cl::Writer& w) { return WithoutGil([&] { return w.last_sequence(); }); })
       .def("append", &Append, py::arg("op"), py::arg("group"), py::arg("table"), py::arg("key"),
            py::arg("value"))
       .def("append_many", &AppendMany, py::arg("op"), py::arg("group"), py::arg("table"),

@@ -1,5 +1,7 @@
 #include "changelog/writer.h"
 
+#include <algorithm>
+#include <new>
 #include <utility>
 
 namespace flint::changelog {
@@ -61,6 +63,22 @@ Status CheckColumn(const ColumnView& column, const char* name, int64_t size, boo
   return CheckNoNulls(column, name);
 }
 
+// Whether all rows are within the limits of a record.
+Status CheckSizes(const Writer::Many& many) {
+  constexpr size_t kRowsAtOnce = 1024;
+  size_t key_sizes[kRowsAtOnce], value_sizes[kRowsAtOnce];
+  BytesColumn keys(many.keys), values(many.values);
+  for (int64_t from = 0; from < many.keys->size(); from += kRowsAtOnce) {
+    size_t count = std::min(kRowsAtOnce, static_cast<size_t>(many.keys->size() - from));
+    keys.Sizes(from, count, key_sizes);
+    values.Sizes(from, count, value_sizes);
+    for (size_t i = 0; i < count; ++i) {
+      FLINT_RETURN_IF_ERROR(CheckRecord(many.operation, key_sizes[i], value_sizes[i]));
+    }
+  }
+  return Status();
+}
+
 Status CheckMany(const Writer::Many& many) {
   const ColumnView& keys = *many.keys;
   if (HasValue(many.operation) != (many.values != nullptr)) {
@@ -76,11 +94,7 @@ Status CheckMany(const Writer::Many& many) {
     FLINT_RETURN_IF_ERROR(CheckColumn(*many.groups, "groups", keys.size(),
                                       many.groups->type().id == TypeId::kUInt16, "uint16"));
   }
-  for (int64_t i = 0; i < keys.size(); ++i) {
-    size_t value_size = many.values != nullptr ? many.values->Bytes(i).size() : 0;
-    FLINT_RETURN_IF_ERROR(CheckRecord(many.operation, keys.Bytes(i).size(), value_size));
-  }
-  return Status();
+  return CheckSizes(many);
 }
 
 }  // namespace
@@ -100,38 +114,45 @@ Result<SegmentFile> Writer::CreateFile(const std::string& path, const WriterOpti
   header.parent = parent;
   header.written_by = options.written_by;
   header.first_sequence = first_sequence;
-  return SegmentFile::Create(path, header, options.level);
+  return SegmentFile::Create(path, header);
 }
 
 Writer::Writer(SegmentFile file, WriterOptions options)
     : options_(std::move(options)),
-      open_(std::make_unique<BlockBuilder>()),
       path_(file.path()),
       last_sequence_(options_.first_sequence - 1),
-      file_(std::move(file)),
-      written_sequence_(last_sequence_),
-      synced_sequence_(last_sequence_) {}
-
-Writer::~Writer() { StopThread(); }
+      pipeline_(std::move(file), options_.level, options_.queue_blocks, last_sequence_) {
+  open_ = pipeline_.NewBlock();
+}
 
 // --- Appending ---------------------------------------------------------------------------------
 
-Status Writer::AddRecord(Operation operation, uint16_t group, uint32_t table, std::string_view key,
-                         std::string_view value) {
-  open_->Add(operation, group, table, key, value);
-  ++last_sequence_;
-  bool full = open_->raw_size() >= options_.batch_bytes || open_->count() == kBlockRecordsMax;
-  return full ? SealFullBlock() : Status();
-}
-
 Result<uint64_t> Writer::Append(const Record& record) {
   std::lock_guard lock(append_mutex_);
-  if (failed() || closed_) [[unlikely]] {
-    return CheckUsable();
-  }
+  return AddRecord(record);
+}
+
+std::optional<Result<uint64_t>> Writer::AppendAtOnce(const Record& record) {
+  std::unique_lock lock(append_mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return std::nullopt;
+  constexpr size_t kMostBesides = 64;  // lengths and a run
+  const BlockBuilder& block = open_->builder;
+  size_t size = block.raw_size() + record.key.size() + record.value.size() + kMostBesides;
+  bool fills = size >= options_.batch_bytes || block.count() + 1 == kBlockRecordsMax;
+  if (fills) return std::nullopt;
+  return AddRecord(record);
+}
+
+Result<uint64_t> Writer::AddRecord(const Record& record) {
+  FLINT_RETURN_IF_ERROR(CheckUsable());
   FLINT_RETURN_IF_ERROR(CheckRecord(record.operation, record.key.size(), record.value.size()));
-  FLINT_RETURN_IF_ERROR(
-      AddRecord(record.operation, record.group, record.table, record.key, record.value));
+  try {
+    open_->builder.Add(record.operation, record.group, record.table, record.key, record.value);
+  } catch (const std::bad_alloc&) {
+    return OutOfMemory();
+  }
+  ++last_sequence_;
+  FLINT_RETURN_IF_ERROR(PushIfFull());
   return last_sequence_;
 }
 
@@ -139,13 +160,28 @@ Result<uint64_t> Writer::AppendMany(const Many& many) {
   FLINT_RETURN_IF_ERROR(CheckMany(many));
   std::lock_guard lock(append_mutex_);
   FLINT_RETURN_IF_ERROR(CheckUsable());
-  const uint16_t* groups = many.groups != nullptr ? many.groups->Values<uint16_t>() : nullptr;
-  for (int64_t i = 0; i < many.keys->size(); ++i) {
-    std::string_view value = many.values != nullptr ? many.values->Bytes(i) : std::string_view();
-    uint16_t group = groups != nullptr ? groups[i] : many.group;
-    FLINT_RETURN_IF_ERROR(AddRecord(many.operation, group, many.table, many.keys->Bytes(i), value));
-  }
+  FLINT_RETURN_IF_ERROR(AddRows(many));
   return last_sequence_;
+}
+
+Status Writer::AddRows(const Many& many) {
+  const uint16_t* groups = many.groups != nullptr ? many.groups->Values<uint16_t>() : nullptr;
+  RecordColumns rows{
+      many.operation,          many.table, many.group, groups, BytesColumn(many.keys),
+      BytesColumn(many.values)};
+  for (int64_t i = 0; i < many.keys->size();) {
+    size_t left = static_cast<size_t>(many.keys->size() - i);
+    size_t added;
+    try {
+      added = open_->builder.AddRows(rows, i, left, options_.batch_bytes);
+    } catch (const std::bad_alloc&) {
+      return OutOfMemory();
+    }
+    last_sequence_ += added;
+    i += static_cast<int64_t>(added);
+    FLINT_RETURN_IF_ERROR(PushIfFull());
+  }
+  return Status();
 }
 
 uint64_t Writer::last_sequence() const {
@@ -158,175 +194,69 @@ std::string Writer::path() const {
   return path_;
 }
 
-// The answer to a call that comes too late, with append_mutex_ held.
+// --- From the open block on ----------------------------------------------------------------------
+
 Status Writer::CheckUsable() const {
-  if (closed_) return Status::Closed("changelog " + path_ + ": the writer is closed");
-  if (!failed()) return Status();
-  std::lock_guard lock(mutex_);
-  return error_;
-}
-
-// --- From the open block to the file -----------------------------------------------------------
-
-// The queue takes the open block whatever its length: who wants a bound waits before.
-void Writer::SealOpenBlock() {
-  if (open_->count() == 0) return;
-  queue_.push_back({std::move(open_), last_sequence_});
-  if (spare_.empty()) {
-    open_ = std::make_unique<BlockBuilder>();
-  } else {
-    open_ = std::move(spare_.back());
-    spare_.pop_back();
+  if (closed_) [[unlikely]] {
+    return Status::Closed("changelog " + path_ + ": the writer is closed");
   }
+  return pipeline_.failed() ? pipeline_.error() : Status();
 }
 
-Status Writer::SealFullBlock() {
-  Lock lock(mutex_);
-  changed_.wait(lock, [&] { return queue_.size() < options_.queue_blocks || failed(); });
-  if (failed()) return error_;
-  SealOpenBlock();
-  if (!thread_.joinable()) thread_ = std::thread([this] { WorkInBackground(); });
-  changed_.notify_all();
-  return Status();
+// What was being added to the open block is there in part only: nothing may be written any more.
+Status Writer::OutOfMemory() {
+  pipeline_.Fail(Status::IO("changelog " + path_ + ": out of memory"));
+  return pipeline_.error();
 }
 
-void Writer::WriteFront(Lock& lock) {
-  Sealed front = std::move(queue_.front());
-  queue_.pop_front();
-  busy_ = true;
-  lock.unlock();
-  Status status = file_.AddBlock(front.block.get());
-  if (status.ok()) status = file_.Flush();
-  front.block->Clear();
-  lock.lock();
-  busy_ = false;
-  spare_.push_back(std::move(front.block));
-  if (status.ok()) {
-    written_sequence_ = front.sequence;
-  } else {
-    Fail(status);
-  }
-  changed_.notify_all();
+Status Writer::PushIfFull() {
+  const BlockBuilder& block = open_->builder;
+  if (block.raw_size() < options_.batch_bytes && block.count() < kBlockRecordsMax) return Status();
+  return pipeline_.Push(ReplaceOpenBlock(), last_sequence_);
 }
 
-void Writer::Fail(const Status& status) {
-  if (failed()) return;
-  error_ = status;
-  queue_.clear();
-  failed_.store(true, std::memory_order_release);
+void Writer::PushRest() {
+  if (open_->builder.count() > 0) pipeline_.PushLast(ReplaceOpenBlock(), last_sequence_);
 }
 
-void Writer::WorkInBackground() {
-  Lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [&] { return stopping_ || (!busy_ && !queue_.empty()); });
-    if (stopping_) return;
-    WriteFront(lock);
-  }
-}
-
-void Writer::StopThread() {
-  {
-    std::lock_guard lock(mutex_);
-    stopping_ = true;
-    changed_.notify_all();
-  }
-  if (thread_.joinable()) thread_.join();
-}
-
-// Whoever waits for a block writes it, unless someone else is at it: a small tail costs no switch
-// to the background thread.
-Status Writer::DrainUpTo(Lock& lock, uint64_t sequence) {
-  while (!failed() && written_sequence_ < sequence) {
-    if (busy_) {
-      changed_.wait(lock);
-    } else {
-      WriteFront(lock);
-    }
-  }
-  return error_;
-}
-
-Status Writer::SyncUpTo(Lock& lock, uint64_t sequence) {
-  FLINT_RETURN_IF_ERROR(DrainUpTo(lock, sequence));
-  changed_.wait(lock, [&] { return !busy_ || failed(); });
-  if (failed() || synced_sequence_ >= sequence) return error_;
-  if (finished_) return Status::Closed("sync: the changelog writer was closed meanwhile");
-  uint64_t covered = written_sequence_;
-  busy_ = true;
-  lock.unlock();
-  Status status = file_.Sync();
-  lock.lock();
-  busy_ = false;
-  if (status.ok()) {
-    synced_sequence_ = covered;
-  } else {
-    Fail(status);
-  }
-  changed_.notify_all();
-  return error_;
+std::unique_ptr<Block> Writer::ReplaceOpenBlock() {
+  std::unique_ptr<Block> next = pipeline_.NewBlock();
+  std::swap(open_, next);
+  return next;
 }
 
 Result<uint64_t> Writer::Sync() {
-  Lock append_lock(append_mutex_);
+  std::unique_lock lock(append_mutex_);
   FLINT_RETURN_IF_ERROR(CheckUsable());
   uint64_t sequence = last_sequence_;
-  Lock lock(mutex_);
-  SealOpenBlock();
-  append_lock.unlock();
-  FLINT_RETURN_IF_ERROR(SyncUpTo(lock, sequence));
-  return sequence;
-}
-
-// --- The end of a segment ------------------------------------------------------------------------
-
-Result<Segment> Writer::FinishFile(Lock& lock, Durability durability) {
-  changed_.wait(lock, [&] { return !busy_; });
-  FLINT_RETURN_IF_ERROR(error_);
-  busy_ = true;
+  PushRest();
   lock.unlock();
-  Result<Segment> segment = file_.Finish(durability);
-  lock.lock();
-  busy_ = false;
-  if (!segment.ok()) {
-    Fail(segment.status());
-  } else if (durability == Durability::kMachine) {
-    synced_sequence_ = written_sequence_;
-  }
-  finished_ = true;
-  changed_.notify_all();
-  return segment;
+  FLINT_RETURN_IF_ERROR(pipeline_.Sync(sequence));
+  return sequence;
 }
 
 Result<Segment> Writer::Roll(const std::string& path, const VersionId& version,
                              const VersionId& parent) {
-  Lock append_lock(append_mutex_);
+  std::lock_guard lock(append_mutex_);
   FLINT_RETURN_IF_ERROR(CheckUsable());
-  Lock lock(mutex_);
-  SealOpenBlock();
-  FLINT_RETURN_IF_ERROR(DrainUpTo(lock, last_sequence_));
+  PushRest();
+  FLINT_RETURN_IF_ERROR(pipeline_.Flush(last_sequence_));
   FLINT_ASSIGN_OR_RETURN(SegmentFile next,
                          CreateFile(path, options_, last_sequence_ + 1, version, parent));
-  FLINT_ASSIGN_OR_RETURN(Segment segment, FinishFile(lock, Durability::kMachine));
-  file_ = std::move(next);
-  finished_ = false;
+  FLINT_ASSIGN_OR_RETURN(Segment segment, pipeline_.Finish(Durability::kMachine));
+  pipeline_.GoOn(std::move(next));
   path_ = path;
   return segment;
 }
 
 Result<Segment> Writer::Close(Durability durability) {
-  Lock append_lock(append_mutex_);
+  std::lock_guard lock(append_mutex_);
   if (closed_) return CheckUsable();
   closed_ = true;
-  Result<Segment> segment = Status::Internal("not finished");
-  {
-    Lock lock(mutex_);
-    SealOpenBlock();
-    Status drained = DrainUpTo(lock, last_sequence_);
-    segment = drained.ok() ? FinishFile(lock, durability) : Result<Segment>(drained);
-  }
-  StopThread();
-  return segment;
+  if (pipeline_.failed()) return pipeline_.error();
+  PushRest();
+  FLINT_RETURN_IF_ERROR(pipeline_.Flush(last_sequence_));
+  return pipeline_.Finish(durability);
 }
 
 }  // namespace flint::changelog

@@ -1,19 +1,14 @@
 #pragma once
 
-#include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
-#include <string_view>
-#include <thread>
-#include <vector>
 
 #include "base/arrow_column.h"
 #include "base/status.h"
-#include "changelog/block_builder.h"
+#include "changelog/pipeline.h"
 #include "changelog/record.h"
 #include "changelog/segment_file.h"
 
@@ -31,7 +26,8 @@ struct WriterOptions {
 
 // Appends state changes to a segment. An append copies the record into the open block; full blocks
 // are compressed and written by a background thread, which starts with the first of them. When
-// `queue_blocks` of them wait, an append waits too. Any number of threads may call anything.
+// `queue_blocks` of them wait, an append helps it with one. Any number of threads may call
+// anything.
 //
 // What survives when a call has returned (the words are base/file.h's):
 //   Append       object
@@ -47,13 +43,15 @@ class Writer {
   // Fails where `path` exists: a segment's name is written once, and to go on after a crash means a
   // new segment.
   static Result<std::unique_ptr<Writer>> Create(const std::string& path, WriterOptions options);
-  ~Writer();
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
   // Returns the record's sequence number; `record.sequence` is not looked at. Invalid, without
   // harm to the writer, where key and value together exceed 128 MiB or a delete has a value.
   Result<uint64_t> Append(const Record& record);
+  // The same where it costs a copy and nothing else; none where it might wait, for another thread
+  // or because the block will be full. For callers that hold a lock of their own meanwhile.
+  std::optional<Result<uint64_t>> AppendAtOnce(const Record& record);
 
   // Many records that share operation and table. `values` is null exactly for deletes; `groups`
   // (uint16, as long as the keys) may be null: all are then of `group`. Neither keys nor values may
@@ -86,57 +84,29 @@ class Writer {
   std::string path() const;
 
  private:
-  // Blocks in the order in which they became full; `sequence` is the last one in the block.
-  struct Sealed {
-    std::unique_ptr<BlockBuilder> block;
-    uint64_t sequence;
-  };
-  using Lock = std::unique_lock<std::mutex>;
-
   Writer(SegmentFile file, WriterOptions options);
   static Result<SegmentFile> CreateFile(const std::string& path, const WriterOptions& options,
                                         uint64_t first_sequence, const VersionId& version,
                                         const VersionId& parent);
 
-  // These require append_mutex_.
+  // All of these require append_mutex_.
   Status CheckUsable() const;
-  Status AddRecord(Operation operation, uint16_t group, uint32_t table, std::string_view key,
-                   std::string_view value);
-  Status SealFullBlock();
-
-  // These require mutex_, and give it up while they work on the file.
-  void SealOpenBlock();  // append_mutex_ too
-  void WriteFront(Lock& lock);
-  Status DrainUpTo(Lock& lock, uint64_t sequence);
-  Status SyncUpTo(Lock& lock, uint64_t sequence);
-  Result<Segment> FinishFile(Lock& lock, Durability durability);
-  void Fail(const Status& status);
-  void WorkInBackground();
-  void StopThread();
-  bool failed() const { return failed_.load(std::memory_order_acquire); }
+  Result<uint64_t> AddRecord(const Record& record);
+  Status AddRows(const Many& many);
+  Status PushIfFull();
+  void PushRest();
+  std::unique_ptr<Block> ReplaceOpenBlock();
+  Status OutOfMemory();
 
   const WriterOptions options_;
 
-  // First append_mutex_, then mutex_; never the other way round.
-  mutable std::mutex append_mutex_;  // the open block, and who may seal it
-  std::unique_ptr<BlockBuilder> open_;
+  mutable std::mutex append_mutex_;  // the open block, and who may push it
+  std::unique_ptr<Block> open_;
   std::string path_;
   uint64_t last_sequence_;
   bool closed_ = false;
 
-  mutable std::mutex mutex_;  // all below
-  std::condition_variable changed_;
-  std::deque<Sealed> queue_;
-  std::vector<std::unique_ptr<BlockBuilder>> spare_;
-  SegmentFile file_;       // belongs to whoever has set busy_
-  bool busy_ = false;      // someone works on file_
-  bool finished_ = false;  // file_ has its end
-  bool stopping_ = false;  // the thread is to end
-  uint64_t written_sequence_;
-  uint64_t synced_sequence_;
-  Status error_;                     // the first one
-  std::atomic<bool> failed_{false};  // error_ is set: read without mutex_
-  std::thread thread_;               // started under mutex_ with the first full block
+  Pipeline pipeline_;  // last, so that its thread ends first; locks for itself
 };
 
 }  // namespace flint::changelog

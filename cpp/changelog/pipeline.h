@@ -1,0 +1,102 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/status.h"
+#include "changelog/block_builder.h"
+#include "changelog/codec.h"
+#include "changelog/encoded_block.h"
+#include "changelog/segment_file.h"
+
+namespace flint::changelog {
+
+// A block of records, from the first one to its place in the file.
+struct Block {
+  BlockBuilder builder;
+  EncodedBlock encoded;
+};
+
+// The way of blocks into a file: a bounded queue, a background thread that encodes and writes what
+// is in it, and whoever waits, who does the same meanwhile instead of nothing. So a writer that is
+// faster than one thread can compress gets a second one, its own, and a small sync costs no switch
+// of threads. Blocks are encoded by several threads at a time, and written one by one, in order.
+//
+// Any number of threads may call anything, but for what is said below. The first error, wherever it
+// came up, is the answer to every later call: nothing is retried.
+class Pipeline {
+ public:
+  // Blocks come after record `last_sequence`; `queue_blocks` of them wait at most.
+  Pipeline(SegmentFile file, int level, size_t queue_blocks, uint64_t last_sequence);
+  ~Pipeline();
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+
+  // An empty block, mostly one that was used before.
+  std::unique_ptr<Block> NewBlock();
+
+  // Takes over a block that holds records, up to number `last_sequence`, and returns as soon as the
+  // queue has room for it. Callers see to it that blocks come in order.
+  Status Push(std::unique_ptr<Block> block, uint64_t last_sequence);
+  // The same for a block that the caller will wait for anyway: does not look for room.
+  void PushLast(std::unique_ptr<Block> block, uint64_t last_sequence);
+
+  // Returns when the records up to number `sequence` are `process` durable, or `machine` durable.
+  Status Flush(uint64_t sequence);
+  Status Sync(uint64_t sequence);
+
+  // Ends the file, and goes on in another one. No block may be on its way, nor be pushed between.
+  Result<Segment> Finish(Durability durability);
+  void GoOn(SegmentFile next);
+
+  // Stops it with an error from outside.
+  void Fail(const Status& status);
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
+  Status error() const;
+
+ private:
+  enum class Stage { kWaiting, kEncoding, kEncoded };
+  struct Queued {
+    std::unique_ptr<Block> block;
+    uint64_t last_sequence;
+    Stage stage = Stage::kWaiting;
+  };
+  using Lock = std::unique_lock<std::mutex>;
+
+  // These require mutex_; those that take the lock give it up while they work.
+  bool WorkOnce(Lock& lock, uint64_t up_to);
+  void Encode(Lock& lock, Queued* queued);
+  void WriteFront(Lock& lock);
+  Status FlushUpTo(Lock& lock, uint64_t sequence);
+  template <class Work>
+  void WorkOnFile(Lock& lock, Work work);
+  void SetError(const Status& status);
+  Compressor TakeCompressor();
+  void WorkInBackground();
+
+  const int level_;
+  const size_t queue_blocks_;
+
+  mutable std::mutex mutex_;  // all below
+  std::condition_variable changed_;
+  std::deque<Queued> queue_;
+  std::vector<std::unique_ptr<Block>> spare_blocks_;
+  std::vector<Compressor> spare_compressors_;
+  SegmentFile file_;        // belongs to whoever has set file_busy_
+  bool file_busy_ = false;  // someone works on file_
+  bool file_finished_ = false;
+  bool stopping_ = false;  // the thread is to end
+  uint64_t written_sequence_;
+  uint64_t synced_sequence_;
+  Status error_;
+  std::atomic<bool> failed_{false};  // error_ is set: read without mutex_
+  std::thread thread_;               // started under mutex_ with the first full block
+};
+
+}  // namespace flint::changelog
