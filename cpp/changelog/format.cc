@@ -76,7 +76,8 @@ Result<FileHeader> FileHeader::Decode(std::string_view bytes) {
   header.format = Get<uint16_t>(bytes.data(), 12);
   if (header.format != kFormat) {
     return Status::Invalid("written in changelog format " + std::to_string(header.format) +
-                           ", and this version reads format 1: use a newer flintstate");
+                           " (offset 12), and this version reads format 1: use a newer "
+                           "flintstate");
   }
   std::memcpy(header.version.data(), bytes.data() + 16, header.version.size());
   std::memcpy(header.parent.data(), bytes.data() + 32, header.parent.size());

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/arrow_builder.h"
 #include "segment_fixture.h"
 
 namespace flint::changelog {
@@ -30,6 +31,51 @@ TEST_F(WriterTest, FullBlocksAreWrittenInTheBackground) {
   Outcome outcome = ReadBack(Path("log"));
   EXPECT_TRUE(outcome.status.ok()) << outcome.status.message();
   EXPECT_EQ(outcome.records, written_);
+}
+
+TEST_F(WriterTest, AnAppendAtOnceLeavesTheRecordThatFillsTheBlockToOneThatMayWait) {
+  WriterOptions options;
+  options.batch_bytes = 1024;
+  std::unique_ptr<Writer> writer = NewWriter("log", options);
+  std::string value(300, 'v');
+  Record record{0, Operation::kPut, 0, 1, "k", value};
+  std::optional<Result<uint64_t>> appended;
+  uint64_t expected = 0;
+  while ((appended = writer->AppendAtOnce(record)).has_value()) {
+    ASSERT_EQ(**appended, ++expected);
+  }
+  EXPECT_EQ(expected, 3u);
+  EXPECT_EQ(*writer->Append(record), 4u);
+  ASSERT_TRUE(writer->Close(Durability::kProcess).ok());
+  EXPECT_EQ(ReadBack(Path("log")).records.size(), 4u);
+  appended = writer->AppendAtOnce(record);
+  EXPECT_EQ(appended->status().kind(), ErrorKind::kClosed);
+}
+
+TEST_F(WriterTest, RowsOfEveryLayoutFillOneBlockAfterTheOther) {
+  WriterOptions options;
+  options.batch_bytes = 1024;
+  std::unique_ptr<Writer> writer = NewWriter("log", options);
+  for (TypeId id : {TypeId::kBinary, TypeId::kLargeBinary, TypeId::kString}) {
+    ColumnBuilder keys{DataType(id)}, values{DataType(TypeId::kBinary)};
+    for (int i = 0; i < 3000; ++i) {
+      std::string n = std::to_string(i);
+      keys.AppendBytes("key" + n);
+      values.AppendBytes(std::string(static_cast<size_t>(i % 50), 'v') + n);
+      written_.push_back({written_.size() + 1, Operation::kMerge, 4, 1, "key" + n,
+                          std::string(static_cast<size_t>(i % 50), 'v') + n});
+    }
+    OwnedArray key_array, value_array;
+    keys.Finish(key_array.get());
+    values.Finish(value_array.get());
+    ColumnView key_view = *ColumnView::Make(DataType(id), *key_array);
+    ColumnView value_view = *ColumnView::Make(DataType(TypeId::kBinary), *value_array);
+    Result<uint64_t> last =
+        writer->AppendMany({Operation::kMerge, 1, 4, &key_view, &value_view, nullptr});
+    ASSERT_EQ(*last, written_.size());
+  }
+  ASSERT_TRUE(writer->Close(Durability::kProcess).ok());
+  EXPECT_EQ(ReadBack(Path("log")).records, written_);
 }
 
 TEST_F(WriterTest, SequenceNumbersFollowEachOtherFromTheFirst) {

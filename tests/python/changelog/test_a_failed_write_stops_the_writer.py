@@ -1,27 +1,35 @@
 """A write that fails, wherever it happened, is the answer to every later call."""
 
+import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from flintstate import changelog
 
-PROGRAM = """
+FAILS_FOR_GOOD = """
 import os, resource, sys
 import pyarrow as pa
 from flintstate import StorageError, changelog
 
-log = changelog.Writer(sys.argv[1], batch_bytes=1 << 16)
+path, limit, size = sys.argv[1], sys.argv[2], int(sys.argv[3])
+log = changelog.Writer(path, batch_bytes=1 << 20)
 log.append(changelog.PUT, table=1, key=b"synced", value=b"")
 log.sync()
-resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))  # the disk is full from here on
+if limit != "none":
+    resource.setrlimit(getattr(resource, limit), (size, size))
 noise = pa.array([os.urandom(1000) for _ in range(5000)])
 messages = set()
 for call in (
-    lambda: log.append_many(changelog.PUT, table=1, keys=noise, values=noise),
+    lambda: [
+        log.append_many(changelog.PUT, table=1, keys=noise, values=noise) for _ in range(50)
+    ],
     lambda: log.append(changelog.PUT, table=1, key=b"late", value=b""),
     log.sync,
-    lambda: log.roll(sys.argv[1] + ".next"),
+    lambda: log.roll(path + ".next"),
     log.sync,
     log.close,
 ):
@@ -32,14 +40,44 @@ for call in (
     else:
         raise AssertionError("the failed write was forgotten")
 message, = messages
-assert sys.argv[1] in message, message
+assert path in message, message
+print(message)
 """
 
 
-def test_a_failed_write_stops_the_writer(tmp_path: Path) -> None:
-    path = tmp_path / "log"
-    subprocess.run([sys.executable, "-c", PROGRAM, path], check=True, cwd=Path.cwd() / "python")
-    assert not (tmp_path / "log.next").exists()
+def fail_for_good(path: Path, limit: str, size: int) -> str:
+    """What a writer at `path` answers once it has failed; what it had synced is there."""
+    said = subprocess.run(
+        [sys.executable, "-c", FAILS_FOR_GOOD, path, limit, str(size)],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    ).stdout
+    assert not path.with_name("log.next").exists()
     reader = changelog.Reader(path)
     assert reader.torn
     assert reader.read_all()["key"][0].as_py() == b"synced"
+    return said
+
+
+@pytest.fixture
+def full_disk(tmp_path: Path) -> Iterator[tuple[Path, str]]:
+    """A directory in which 4 MiB can be written, and the limit that sees to it where it is not the
+    disk: only root can mount a small one."""
+    options = ["-t", "tmpfs", "-o", "size=4m", "tmpfs", str(tmp_path)]
+    mounted = sys.platform == "linux" and os.geteuid() == 0
+    mounted = mounted and subprocess.run(["mount", *options], check=False).returncode == 0
+    yield tmp_path, "none" if mounted else "RLIMIT_FSIZE"
+    if mounted:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+
+
+def test_a_full_disk_stops_the_writer(full_disk: tuple[Path, str]) -> None:
+    directory, limit = full_disk
+    said = fail_for_good(directory / "log", limit, 4 << 20)
+    assert ("free some space" in said) or limit != "none"
+
+
+def test_a_file_size_limit_stops_the_writer(tmp_path: Path) -> None:
+    assert "File too large" in fail_for_good(tmp_path / "log", "RLIMIT_FSIZE", 1 << 20)
