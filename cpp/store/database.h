@@ -133,7 +133,7 @@ class Database : public std::enable_shared_from_this<Database> {
   friend class DatabasePin;
   friend class Snapshot;
 
-  Database(std::string directory, const DatabaseOptions& options);
+  Database(const std::string& directory, const DatabaseOptions& options);
   Status OpenRocksDb();
   Status OpenFailed(const rocksdb::Status& status) const;
   rocksdb::DBOptions MakeDbOptions() const;

@@ -151,8 +151,8 @@ Result<std::shared_ptr<Database>> Database::Open(const std::string& directory,
   return database;
 }
 
-Database::Database(std::string directory, const DatabaseOptions& options)
-    : directory_(std::move(directory)),
+Database::Database(const std::string& directory, const DatabaseOptions& options)
+    : directory_(CanonicalDirectory(directory)),
       options_(options),
       read_mode_(AddressSpaceIsLimited() ? ReadMode::kCache : options.read_mode),
       generation_(ForkGeneration()) {}

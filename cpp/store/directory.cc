@@ -75,7 +75,9 @@ Status CreateDirectories(const std::string& directory) {
 
 std::string CanonicalDirectory(const std::string& directory) {
   std::error_code error;
-  auto path = std::filesystem::weakly_canonical(directory, error);
+  // Else what is not there yet would stay relative.
+  auto path = std::filesystem::absolute(directory, error);
+  if (!error) path = std::filesystem::weakly_canonical(path, error);
   return error ? directory : path.string();
 }
 

@@ -223,7 +223,7 @@ class Store:
         Raises NotFoundError where there is none and no columns are given, InvalidError where the
         table that is there can't become what is asked for, naming the column.
 
-        >>> store.table("clicks", key=pa.schema([pa.field("user", pa.int64(), nullable=False)]),
+        >>> store.table("hits", key=pa.schema([pa.field("user", pa.int64(), nullable=False)]),
         ...             value=pa.schema([("n", pa.int64())]), merge={"n": "sum"})
         """
         if key is None and value is None:

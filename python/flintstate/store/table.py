@@ -172,7 +172,7 @@ class Table(_core.Table):
         by way of temporary files in the store's directory. Nothing is seen of it until it is done;
         then all of it is durable against a power cut. Of equal keys the last one wins.
 
-        >>> clicks.ingest(pa.RecordBatchReader.from_batches(schema, batches))
+        >>> clicks.ingest(pa.RecordBatchReader.from_batches(batches[0].schema, batches))
         """
         if progress is None:
             return self._ingest(rows, None)
