@@ -6,7 +6,10 @@
 #include <filesystem>
 #include <string>
 
+#include "base/arrow_builder.h"
 #include "changelog/writer.h"
+#include "store/batch_encoder.h"
+#include "store/store.h"
 
 namespace flint {
 namespace {
@@ -104,6 +107,55 @@ TEST_F(SegmentReplayTest, ATableThatIsNotKnownIsNamed) {
   EXPECT_EQ(status.kind(), ErrorKind::kInvalid);
   EXPECT_NE(status.message().find("table 9"), std::string::npos);
   EXPECT_NE(status.message().find(home_ + "/log"), std::string::npos);
+}
+
+// Two columns, as a batch of a store's table.
+class Clicks {
+ public:
+  Clicks() {
+    for (const auto& [user, clicks] : {std::pair("eve", 3), {"ada", 1}, {"bob", 2}, {"ada", 4}}) {
+      builder_.column(0).AppendBytes(user);
+      builder_.column(1).Append<int64_t>(clicks);
+    }
+    rows_ = builder_.Finish(4);
+  }
+  static Schema Columns() {
+    return {{{"user", DataType(TypeId::kString), false}, {"clicks", DataType(TypeId::kInt64)}}};
+  }
+  static TableDefinition Table() {
+    TableDefinition definition;
+    definition.name = "clicks";
+    definition.key.resize(1);
+    definition.key[0].field = Columns()[0];
+    definition.value.fields = {Columns()[1]};
+    return definition;
+  }
+  BatchView view() const { return *BatchView::Make(Columns(), *rows_); }
+
+ private:
+  BatchBuilder builder_{Columns()};
+  OwnedArray rows_;
+};
+
+TEST_F(SegmentReplayTest, AStoresTableAnswersWithWhatWasLogged) {
+  std::shared_ptr<Store> store = *Store::Open(home_ + "/store", {});
+  std::shared_ptr<Table> table = *store->OpenTable(Clicks::Table());
+  Clicks clicks;
+  BatchEncoder encoder(table->shared_schema());
+  BatchView batch = clicks.view();
+  ASSERT_TRUE(encoder.Begin(batch, BatchUse::kPut).ok());
+  ASSERT_TRUE(encoder.NextPiece(PieceOrder::kAsGiven).ok());
+  for (size_t i = 0; i < encoder.size(); ++i) {
+    Log(Operation::kPut, 7, std::string(encoder.key(i)), std::string(encoder.row(i)));
+  }
+  target_.database = &store->database();
+  target_.tables = {{7, table->family()}};
+  ASSERT_TRUE(Replay().ok());
+
+  Result<OwnedArray> found = table->GetMany(batch, {});
+  ASSERT_TRUE(found.ok()) << found.status().message();
+  const int64_t* values = static_cast<const int64_t*>((*found)->children[1]->buffers[1]);
+  EXPECT_EQ(std::vector<int64_t>(values, values + 4), (std::vector<int64_t>{3, 4, 2, 4}));
 }
 
 }  // namespace
