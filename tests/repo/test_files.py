@@ -23,6 +23,16 @@ HOSTS = {
     "www.apache.org",
 }
 
+TOP = {
+    ".ci", ".clang-format", ".clang-tidy", ".github", ".gitignore", "bench", "CHANGELOG.md",
+    "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "cpp", "docs", "examples", "LICENSE",
+    "Makefile", "pyproject.toml", "python", "README.md", "tests",
+}  # fmt: skip
+
+
+def test_the_top_level_holds_what_belongs_there() -> None:
+    assert {path.parts[0] for path in files()} <= TOP
+
 
 def test_every_header_is_included() -> None:
     included = {header for path in files(".cc", ".h") for header in includes(path)}
