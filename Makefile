@@ -52,10 +52,17 @@ test: build java
 	@echo "== Spark tests"
 	@$(PY) -m pytest -q tests/python/spark
 
-bench: build java
+bench: build
 	@cmake --preset release && cmake --build --preset release --parallel $(JOBS)
-	@for b in build/release/*_bench; do [ ! -x $$b ] || $$b || exit 1; done
-	@if [ -d bench/python ]; then $(PY) -m pytest -q --benchmark-enable bench/python; fi
+	@echo "== C++"
+	@set -e; for b in build/release/*_bench; do $$b --benchmark_min_time=0.2s; done
+	@echo "== Python"
+	@$(PY) -m pytest -q --benchmark-enable --benchmark-max-time=0.5 \
+	  --benchmark-columns=min,median,ops,rounds bench/python
+	@echo "== Peers"
+	@PYTHONPATH=python $(PY) bench/peers/keys.py --rows 1000000 --rounds 5
+	@PYTHONPATH=python $(PY) bench/peers/store.py --rows 1000000 --rounds 3
+	@PYTHONPATH=python $(PY) bench/peers/changelog.py
 
 lint: build
 	@bash .ci/lint

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import tempfile
@@ -99,6 +100,8 @@ def their_table(path: str) -> Iterator[rocksdict.Rdict]:
     blocks.set_block_cache(rocksdict.Cache.new_hyper_clock_cache(MEMORY, 0))
     blocks.set_bloom_filter(10, False)
     blocks.set_format_version(6)
+    blocks.set_block_size(16 << 10)
+    blocks.set_data_block_index_type(rocksdict.DataBlockIndexType.binary_and_hash())
     blocks.set_cache_index_and_filter_blocks(True)
     blocks.set_pin_l0_filter_and_index_blocks_in_cache(True)
     options = rocksdict.Options(raw_mode=True)
@@ -131,15 +134,22 @@ def their_batches(table: rocksdict.Rdict, data: Data) -> None:
         table.write(batch, no_log)
 
 
-def floor(name: str, rows: int) -> Callable[[], float]:
-    """Seconds of a benchmark of build/release/store_bench: RocksDB in C++, without Python."""
+def floor(name: str, rows: int, store: str | None = None) -> Callable[[], float]:
+    """Seconds of a benchmark of build/release/store_bench: RocksDB in C++, without Python.
+
+    Those that read do so in `store`, a checkpoint of ours: the same files.
+    """
+    environment = {**os.environ, "FLINT_BENCH_ROWS": str(rows)}
+    if store is not None:
+        environment["FLINT_BENCH_STORE"] = store
 
     def run() -> float:
         out = subprocess.run(
-            [FLOOR, f"--benchmark_filter=^{name}/{rows}(/|$)", "--benchmark_format=json"],
+            [FLOOR, f"--benchmark_filter=^{name}/", "--benchmark_format=json"],
             check=True,
             capture_output=True,
             text=True,
+            env=environment,
         )
         measured = json.loads(out.stdout)["benchmarks"][0]
         return (
@@ -200,12 +210,15 @@ def reads(data: Data, rounds: int) -> None:
         their_batches(theirs, data)
         theirs.flush()
         theirs.compact_range(None, None)
-        get_many(data, ours, theirs, rounds)
+        store.checkpoint(f"{path}/floor", sync_linked_files=False)
+        get_many(data, ours, theirs, f"{path}/floor", rounds)
         single_rows(data, ours, theirs, rounds)
-        scan(data, ours, theirs, rounds)
+        scan(data, ours, theirs, f"{path}/floor", rounds)
 
 
-def get_many(data: Data, table: fs.Table, theirs: rocksdict.Rdict, rounds: int) -> None:
+def get_many(
+    data: Data, table: fs.Table, theirs: rocksdict.Rdict, checkpoint: str, rounds: int
+) -> None:
     wanted = data.lookups.reshape(-1, LOOKUP)
     columns = [pa.table({"id": data.ids[part]}, KEY) for part in wanted]
     lists = [[data.keys[i] for i in part] for part in wanted]
@@ -220,7 +233,7 @@ def get_many(data: Data, table: fs.Table, theirs: rocksdict.Rdict, rounds: int) 
     work, amount = "get_many of 1,000 random keys", len(data.lookups)
     compare(work, "rocksdict lists", ours, rocksdict_lists, amount=amount, rounds=rounds)
     if FLOOR.exists():
-        run = floor("RocksDbMultiGet", data.rows)
+        run = floor("RocksDbMultiGet", data.rows, checkpoint)
         compare(work, "RocksDbMultiGet", ours, run, amount=amount, rounds=rounds)
 
 
@@ -263,7 +276,9 @@ def single_rows(data: Data, table: fs.Table, theirs: rocksdict.Rdict, rounds: in
     )
 
 
-def scan(data: Data, table: fs.Table, theirs: rocksdict.Rdict, rounds: int) -> None:
+def scan(
+    data: Data, table: fs.Table, theirs: rocksdict.Rdict, checkpoint: str, rounds: int
+) -> None:
     def ours() -> float:
         return seconds(lambda: [batch.num_rows for batch in table.scan()])
 
@@ -279,7 +294,7 @@ def scan(data: Data, table: fs.Table, theirs: rocksdict.Rdict, rounds: int) -> N
     work = "scan to Arrow, all columns"
     compare(work, "rocksdict items()", ours, rocksdict_items, amount=data.rows, rounds=rounds)
     if FLOOR.exists():
-        run = floor("RocksDbScan", data.rows)
+        run = floor("RocksDbScan", data.rows, checkpoint)
         compare(work, "RocksDbScan", ours, run, amount=data.rows, rounds=rounds)
 
 
@@ -288,7 +303,7 @@ def checkpoint(rounds: int) -> None:
     if not FLOOR.exists():
         return
     work = "checkpoint, 200 files, not synced again"
-    ours, theirs = floor("OurCheckpoint", 200), floor("RocksDbCheckpoint", 200)
+    ours, theirs = floor("OurCheckpoint", 0), floor("RocksDbCheckpoint", 0)
     compare(work, "RocksDbCheckpoint", ours, theirs, amount=1, units="/s", rounds=rounds)
 
 

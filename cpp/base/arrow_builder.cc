@@ -99,6 +99,13 @@ void ColumnBuilder::Reserve(int64_t rows) {
   if (HasLargeOffsets(type_.id)) offsets_.Reserve((count + 1) * sizeof(int64_t));
 }
 
+void ColumnBuilder::ReserveAlike(int64_t rows, size_t bytes_max) {
+  Reserve(rows);
+  if (!type_.IsBytes() || size_ == 0) return;
+  const size_t wanted = data_.size() / static_cast<size_t>(size_) * static_cast<size_t>(rows);
+  data_.Reserve(std::min(wanted + wanted / 16, bytes_max));  // rows are never quite alike
+}
+
 void ColumnBuilder::PushOffset(int64_t end) {
   if (HasSmallOffsets(type_.id)) offsets_.Push(static_cast<int32_t>(end));
   if (HasLargeOffsets(type_.id)) offsets_.Push(end);
@@ -128,6 +135,34 @@ void ColumnBuilder::AppendBytes(std::string_view bytes) {
   MarkValid();
   data_.Append(bytes.data(), bytes.size());
   PushOffset(static_cast<int64_t>(data_.size()));
+}
+
+template <class Offset>
+void ColumnBuilder::PushAllBytes(std::span<const std::string_view> values, size_t bytes) {
+  const size_t before = data_.size(), offsets_before = offsets_.size();
+  data_.Resize(before + bytes);
+  offsets_.Resize(offsets_before + values.size() * sizeof(Offset));
+  char* at = data_.data() + before;
+  auto* ends = reinterpret_cast<Offset*>(offsets_.data() + offsets_before);
+  for (std::string_view value : values) {
+    if (!value.empty()) std::memcpy(at, value.data(), value.size());
+    at += value.size();
+    *ends++ = static_cast<Offset>(at - data_.data());
+  }
+}
+
+void ColumnBuilder::AppendAllBytes(std::span<const std::string_view> values) {
+  if (null_count_ > 0 || values.empty()) {
+    for (std::string_view value : values) AppendBytes(value);
+    return;
+  }
+  size_t bytes = 0;
+  for (std::string_view value : values) bytes += value.size();
+  size_ += static_cast<int64_t>(values.size());
+  if (HasSmallOffsets(type_.id))
+    PushAllBytes<int32_t>(values, bytes);
+  else
+    PushAllBytes<int64_t>(values, bytes);
 }
 
 void ColumnBuilder::AppendNull() {
@@ -208,6 +243,10 @@ void ExportBytes(int64_t length, ArrowBuffer offsets, ArrowBuffer data, ArrowArr
 
 BatchBuilder::BatchBuilder(const Schema& schema) {
   for (const Field& field : schema.fields) columns_.emplace_back(field.type);
+}
+
+void BatchBuilder::ReserveAlike(int64_t rows, size_t bytes_max) {
+  for (ColumnBuilder& column : columns_) column.ReserveAlike(rows, bytes_max);
 }
 
 OwnedArray BatchBuilder::Finish(int64_t num_rows) {

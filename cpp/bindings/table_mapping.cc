@@ -64,7 +64,15 @@ Result Guarded(Result failed, Work work) {
   return failed;
 }
 
-BoundTable& Self(PyObject* self) { return py::cast<BoundTable&>(py::handle(self)); }
+// These slots are a table's own and its subclasses', so that its type need not be looked up. One
+// whose __init__ was not run is left to pybind11 to refuse.
+BoundTable& Self(PyObject* self) {
+  auto* instance = reinterpret_cast<py::detail::instance*>(self);
+  if (instance->simple_layout && instance->simple_value_holder[0] != nullptr) {
+    return *static_cast<BoundTable*>(instance->simple_value_holder[0]);
+  }
+  return py::cast<BoundTable&>(py::handle(self));
+}
 
 PyObject* GetItem(PyObject* self, PyObject* key) {
   return Guarded<PyObject*>(nullptr, [&]() -> PyObject* {

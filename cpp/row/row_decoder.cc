@@ -1,5 +1,7 @@
 #include "row/row_decoder.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 #include <string>
@@ -54,6 +56,22 @@ void GatherSlots(Rows rows, size_t at, size_t width, char* to) {
         std::memcpy(to + i * width, rows[i].data() + at, width);
       }
   }
+}
+
+// Strings or binaries without nulls, many at a time.
+bool DecodeAllBytes(const TupleLayout& layout, const MemberLayout& member, Rows rows,
+                    ColumnBuilder* out) {
+  constexpr size_t kAtOnce = 256;
+  std::array<std::string_view, kAtOnce> values;
+  while (!rows.empty()) {
+    const size_t count = std::min(kAtOnce, rows.size());
+    for (size_t i = 0; i < count; ++i) {
+      if (!Opened(layout, rows[i]).Value(member, &values[i])) return false;
+    }
+    out->AppendAllBytes({values.data(), count});
+    rows = rows.subspan(count);
+  }
+  return true;
 }
 
 bool DecodeValues(const TupleLayout& layout, const MemberLayout& member, Rows rows,
@@ -181,6 +199,9 @@ bool RowDecoder::DecodeColumn(Rows rows, size_t version, size_t column, ColumnBu
     char* slots = out->ExtendSlots(static_cast<int64_t>(rows.size()));
     GatherSlots(rows, 1 + member.slot_at, member.value.width, slots);
     return true;
+  }
+  if (member.value.type.IsBytes() && !member.value.fixed && !AnyNull(member, rows)) {
+    return DecodeAllBytes(layout, member, rows, out);
   }
   return DecodeValues(layout, member, rows, out);
 }

@@ -104,15 +104,21 @@ Result<std::optional<OwnedArray>> RangeScan::Next() {
   FLINT_ASSIGN_OR_RETURN(auto pin, table_->database()->Enter());
   int64_t limit = options_.limit.value_or(std::numeric_limits<int64_t>::max());
   if (at_end_ || limit <= 0) return std::optional<OwnedArray>();
+  const int64_t most = std::min(limit, options_.batch_rows);
   BatchBuilder batch(schema_);
   int64_t rows = 0;
   size_t bytes = 0;
-  while (!at_end_ && rows < std::min(limit, options_.batch_rows) && bytes < options_.batch_bytes) {
-    Gather(std::min(limit, options_.batch_rows) - rows, options_.batch_bytes - bytes);
+  while (!at_end_ && rows < most && bytes < options_.batch_bytes) {
+    Gather(most - rows, options_.batch_bytes - bytes);
     Status decoded = DecodeBlock(&batch).WithContext("table '" + table_->schema().name + "'");
     FLINT_RETURN_IF_ERROR(decoded);
+    const bool first = rows == 0;
     rows += static_cast<int64_t>(block_.size());
     bytes += block_.bytes();
+    if (first && !at_end_ && bytes > 0) {
+      const size_t fit = options_.batch_bytes / bytes * static_cast<size_t>(rows);
+      batch.ReserveAlike(std::min(most, static_cast<int64_t>(fit)), options_.batch_bytes);
+    }
   }
   FLINT_RETURN_IF_ERROR(cursor_->status());
   if (options_.limit) *options_.limit -= rows;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -18,23 +19,24 @@ class RowBlock {
   static constexpr size_t kBytesMax = 128 << 10;
 
   void Clear() {
-    keys_.clear();
-    rows_.clear();
+    size_ = 0;
     used_ = 0;
     bytes_ = 0;
     large_.clear();
   }
-  bool full() const { return keys_.size() >= kRowsMax || used_ >= kBytesMax; }
-  size_t size() const { return keys_.size(); }
+  bool full() const { return size_ >= kRowsMax || used_ >= kBytesMax; }
+  size_t size() const { return size_; }
   size_t bytes() const { return bytes_; }
+  // Requires that it is not full.
   void Append(std::string_view key, std::string_view row) {
-    keys_.push_back(Copy(key));
-    rows_.push_back(Copy(row));
+    keys_[size_] = Copy(key);
+    rows_[size_] = Copy(row);
+    ++size_;
     bytes_ += key.size() + row.size();
   }
 
-  std::span<const std::string_view> keys() const { return keys_; }
-  std::span<const std::string_view> rows() const { return rows_; }
+  std::span<const std::string_view> keys() const { return {keys_.data(), size_}; }
+  std::span<const std::string_view> rows() const { return {rows_.data(), size_}; }
 
  private:
   std::string_view Copy(std::string_view bytes) {
@@ -56,8 +58,9 @@ class RowBlock {
   size_t used_ = 0;
   size_t bytes_ = 0;
   std::vector<std::unique_ptr<char[]>> large_;
-  std::vector<std::string_view> keys_;
-  std::vector<std::string_view> rows_;
+  size_t size_ = 0;
+  std::array<std::string_view, kRowsMax> keys_;
+  std::array<std::string_view, kRowsMax> rows_;
 };
 
 }  // namespace flint

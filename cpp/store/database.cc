@@ -209,7 +209,8 @@ Status Database::Write(rocksdb::WriteBatch* batch, bool sorted) {
 
 Status Database::Put(Family* family, std::string_view key, std::string_view value) {
   FLINT_ASSIGN_OR_RETURN(auto pin, Enter());
-  rocksdb::WriteBatch batch;
+  constexpr size_t kAround = 32;  // a batch's head, a record's and its sizes
+  rocksdb::WriteBatch batch(key.size() + value.size() + kAround);
   FLINT_RETURN_IF_ERROR(From(batch.Put(family, ToSlice(key), ToSlice(value)), "write"));
   return Write(&batch);
 }

@@ -26,11 +26,12 @@ def examples() -> Iterator[doctest.DocTest]:
             yield from (test for test in found if test.examples)
 
 
-def blocks() -> Iterator[tuple[str, str]]:
+def documents() -> Iterator[tuple[str, list[str]]]:
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
-        for number, code in enumerate(re.findall(r"```python\n(.*?)```", path.read_text(), re.S)):
-            if "spark" not in code and path.stem != "spark":
-                yield f"{path.name}-{number}", code
+        blocks = re.findall(r"```python\n(.*?)```", path.read_text(), re.S)
+        blocks = [code for code in blocks if "spark" not in code and path.stem != "spark"]
+        if blocks:
+            yield path.name, blocks
 
 
 class WhereItStands(doctest.OutputChecker):
@@ -60,6 +61,9 @@ def test_an_example_in_a_docstring_runs(example: doctest.DocTest, names: dict[st
     assert not said, "".join(said)
 
 
-@pytest.mark.parametrize(("name", "code"), [*blocks()], ids=lambda part: part.split("\n")[0][:30])
-def test_an_example_in_a_document_runs(name: str, code: str, names: dict[str, Any]) -> None:
-    exec(compile(code, name, "exec"), names)
+@pytest.mark.parametrize(("name", "blocks"), [*documents()])
+def test_the_examples_of_a_document_run_in_their_order(
+    name: str, blocks: list[str], names: dict[str, Any]
+) -> None:
+    for code in blocks:
+        exec(compile(code, name, "exec"), names)

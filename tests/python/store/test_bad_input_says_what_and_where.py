@@ -162,7 +162,7 @@ def test_a_read_only_store_refuses_to_be_written(path: Path, store: fs.Store, ta
                 write()
 
 
-def test_a_damaged_file_is_an_error_that_names_the_store(path: Path, rows) -> None:
+def test_a_damaged_file_is_an_error_that_names_the_file(path: Path, rows) -> None:
     with fs.Store.open(path, compression="none") as store:
         table = store.table("rows", key=KEY, value=VALUE)
         table.put(rows(range(10_000)))
@@ -174,12 +174,27 @@ def test_a_damaged_file_is_an_error_that_names_the_store(path: Path, rows) -> No
     largest.write_bytes(damaged)
     with fs.Store.open(path, compression="none") as store:
         table = store.table("rows")
-        with pytest.raises(fs.CorruptionError, match=str(path)):
+        with pytest.raises(fs.CorruptionError, match=largest.name):
             table.scan().to_table()
-        with pytest.raises(fs.CorruptionError, match=str(path)):
+        with pytest.raises(fs.CorruptionError, match=largest.name):
             table.get_many(rows(range(10_000)))
         table[-1] = {"text": "still usable", "n": 0}
         assert table[-1]["text"] == "still usable"
+
+
+def test_a_row_or_a_key_that_is_too_large_is_refused(store: fs.Store) -> None:
+    many = pa.schema([pa.field(f"c{k}", pa.binary(), nullable=False) for k in range(32)])
+    key = pa.schema([pa.field("k", pa.int64(), nullable=False)])
+    large = pa.array([bytes(1 << 26)], pa.binary())
+    columns = {f"c{k}": large for k in range(32)}
+    table = store.table("rows", key=key, value=many)
+    with pytest.raises(fs.InvalidError, match=r"'rows'.*2147483647"):
+        table.put(pa.table({"k": [1], **columns}, pa.schema([*key, *many])))
+    keys = store.table("keys", key=many, value=key)
+    with pytest.raises(fs.InvalidError, match=r"'keys'.*keys are at most 2\^31-1 bytes long"):
+        keys.put(pa.table({**columns, "k": [1]}, pa.schema([*many, *key])))
+    assert not table
+    assert not keys
 
 
 def test_a_missing_file_is_refused_at_opening(path: Path, rows) -> None:
