@@ -92,8 +92,8 @@ Workload RandomBytes(size_t count) {
 }
 
 const Workload& Load(int64_t random) {
-  static const Workload changes = StateChanges(1'000'000);
-  static const Workload noise = RandomBytes(400'000);
+  static const Workload changes = StateChanges(3'000'000);
+  static const Workload noise = RandomBytes(1'200'000);
   return random != 0 ? noise : changes;
 }
 

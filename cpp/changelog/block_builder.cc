@@ -88,4 +88,12 @@ void BlockBuilder::Clear() {
   values_.Resize(kBlockHeaderSize);
 }
 
+void BlockBuilder::ReserveLike(const BlockBuilder& other) {
+  // Sealing puts all columns behind the values.
+  values_.Reserve(kBlockHeaderSize + other.raw_size() + kAlignment);
+  keys_.Reserve(other.keys_.size());
+  key_lengths_.Reserve(other.key_lengths_.size());
+  value_lengths_.Reserve(other.value_lengths_.size());
+}
+
 }  // namespace flint::changelog

@@ -49,6 +49,8 @@ class BlockBuilder {
   BlockHeader header() const;
 
   void Clear();
+  // Takes the memory that as many records as `other` holds will need, rather than bit by bit.
+  void ReserveLike(const BlockBuilder& other);
 
  private:
   void ContinueRun(Operation operation, uint16_t group, uint32_t table);

@@ -221,6 +221,7 @@ void Writer::PushRest() {
 
 std::unique_ptr<Block> Writer::ReplaceOpenBlock() {
   std::unique_ptr<Block> next = pipeline_.NewBlock();
+  next->builder.ReserveLike(open_->builder);
   std::swap(open_, next);
   return next;
 }
