@@ -121,14 +121,20 @@ Writer::Writer(SegmentFile file, WriterOptions options)
     : options_(std::move(options)),
       path_(file.path()),
       last_sequence_(options_.first_sequence - 1),
-      pipeline_(std::move(file), options_.level, options_.queue_blocks, last_sequence_) {
-  open_ = pipeline_.NewBlock();
+      pipeline_(std::make_unique<Pipeline>(std::move(file), options_.level, options_.queue_blocks,
+                                           last_sequence_)) {
+  open_ = pipeline_->NewBlock();
+}
+
+Writer::~Writer() {
+  // A forked child has no such thread, and its locks may be held for ever.
+  if (Forked()) static_cast<void>(pipeline_.release());
 }
 
 // --- Appending ---------------------------------------------------------------------------------
 
 Result<uint64_t> Writer::Append(const Record& record) {
-  std::lock_guard lock(append_mutex_);
+  std::unique_lock lock = Lock();
   return AddRecord(record);
 }
 
@@ -158,7 +164,7 @@ Result<uint64_t> Writer::AddRecord(const Record& record) {
 
 Result<uint64_t> Writer::AppendMany(const Many& many) {
   FLINT_RETURN_IF_ERROR(CheckMany(many));
-  std::lock_guard lock(append_mutex_);
+  std::unique_lock lock = Lock();
   FLINT_RETURN_IF_ERROR(CheckUsable());
   FLINT_RETURN_IF_ERROR(AddRows(many));
   return last_sequence_;
@@ -185,79 +191,91 @@ Status Writer::AddRows(const Many& many) {
 }
 
 uint64_t Writer::last_sequence() const {
-  std::lock_guard lock(append_mutex_);
+  std::unique_lock lock = Lock();
   return last_sequence_;
 }
 
 std::string Writer::path() const {
-  std::lock_guard lock(append_mutex_);
+  std::unique_lock lock = Lock();
   return path_;
 }
 
 // --- From the open block on ----------------------------------------------------------------------
 
+std::unique_lock<std::mutex> Writer::Lock() const {
+  return Forked() ? std::unique_lock<std::mutex>() : std::unique_lock(append_mutex_);
+}
+
 Status Writer::CheckUsable() const {
+  if (Forked()) [[unlikely]] {
+    return Status::Closed("changelog " + path_ +
+                          " was opened before this process was forked: its parent writes it");
+  }
   if (closed_) [[unlikely]] {
     return Status::Closed("changelog " + path_ + ": the writer is closed");
   }
-  return pipeline_.failed() ? pipeline_.error() : Status();
+  return pipeline_->failed() ? pipeline_->error() : Status();
 }
 
 // What was being added to the open block is there in part only: nothing may be written any more.
 Status Writer::OutOfMemory() {
-  pipeline_.Fail(Status::IO("changelog " + path_ + ": out of memory"));
-  return pipeline_.error();
+  pipeline_->Fail(Status::IO("changelog " + path_ + ": out of memory"));
+  return pipeline_->error();
 }
 
 Status Writer::PushIfFull() {
   const BlockBuilder& block = open_->builder;
   if (block.raw_size() < options_.batch_bytes && block.count() < kBlockRecordsMax) return Status();
-  return pipeline_.Push(ReplaceOpenBlock(), last_sequence_);
+  return pipeline_->Push(ReplaceOpenBlock(), last_sequence_);
 }
 
 void Writer::PushRest() {
-  if (open_->builder.count() > 0) pipeline_.PushLast(ReplaceOpenBlock(), last_sequence_);
+  if (open_->builder.count() > 0) pipeline_->PushLast(ReplaceOpenBlock(), last_sequence_);
 }
 
 std::unique_ptr<Block> Writer::ReplaceOpenBlock() {
-  std::unique_ptr<Block> next = pipeline_.NewBlock();
-  next->builder.ReserveLike(open_->builder);
+  std::unique_ptr<Block> next = pipeline_->NewBlock();
+  try {
+    next->builder.ReserveLike(open_->builder);
+  } catch (const std::bad_alloc&) {
+    // It is asked for again when there is something to put there.
+  }
   std::swap(open_, next);
   return next;
 }
 
 Result<uint64_t> Writer::Sync() {
-  std::unique_lock lock(append_mutex_);
+  std::unique_lock lock = Lock();
   FLINT_RETURN_IF_ERROR(CheckUsable());
   uint64_t sequence = last_sequence_;
   PushRest();
   lock.unlock();
-  FLINT_RETURN_IF_ERROR(pipeline_.Sync(sequence));
+  FLINT_RETURN_IF_ERROR(pipeline_->Sync(sequence));
   return sequence;
 }
 
 Result<Segment> Writer::Roll(const std::string& path, const VersionId& version,
                              const VersionId& parent) {
-  std::lock_guard lock(append_mutex_);
+  std::unique_lock lock = Lock();
   FLINT_RETURN_IF_ERROR(CheckUsable());
   PushRest();
-  FLINT_RETURN_IF_ERROR(pipeline_.Flush(last_sequence_));
+  FLINT_RETURN_IF_ERROR(pipeline_->Flush(last_sequence_));
   FLINT_ASSIGN_OR_RETURN(SegmentFile next,
                          CreateFile(path, options_, last_sequence_ + 1, version, parent));
-  FLINT_ASSIGN_OR_RETURN(Segment segment, pipeline_.Finish(Durability::kMachine));
-  pipeline_.GoOn(std::move(next));
+  FLINT_ASSIGN_OR_RETURN(Segment segment, pipeline_->Finish(Durability::kMachine));
+  pipeline_->GoOn(std::move(next));
   path_ = path;
   return segment;
 }
 
 Result<Segment> Writer::Close(Durability durability) {
-  std::lock_guard lock(append_mutex_);
-  if (closed_) return CheckUsable();
+  std::unique_lock lock = Lock();
+  if (closed_ || Forked()) return CheckUsable();
   closed_ = true;
-  if (pipeline_.failed()) return pipeline_.error();
+  if (pipeline_->failed()) return pipeline_->error();
   PushRest();
-  FLINT_RETURN_IF_ERROR(pipeline_.Flush(last_sequence_));
-  return pipeline_.Finish(durability);
+  FLINT_RETURN_IF_ERROR(pipeline_->Flush(last_sequence_));
+  return pipeline_->Finish(durability);
 }
 
 }  // namespace flint::changelog

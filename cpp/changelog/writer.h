@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/arrow_column.h"
+#include "base/fork.h"
 #include "base/status.h"
 #include "changelog/pipeline.h"
 #include "changelog/record.h"
@@ -36,13 +37,15 @@ struct WriterOptions {
 // A block that has filled up becomes `process` durable as soon as the background thread gets to it.
 //
 // An error while writing, wherever it came up, poisons the writer: it is the answer to every later
-// call, and nothing is retried. Destroyed without Close, the writer drops what it still holds in
-// memory and leaves a torn segment: what was synced is there.
+// call, and nothing is retried. In a forked child of its process a writer answers with Closed, and
+// what its parent has in memory and in the file is left alone. Destroyed without Close, the writer
+// drops what it still holds in memory and leaves a torn segment: what was synced is there.
 class Writer {
  public:
   // Fails where `path` exists: a segment's name is written once, and to go on after a crash means a
   // new segment.
   static Result<std::unique_ptr<Writer>> Create(const std::string& path, WriterOptions options);
+  ~Writer();
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
@@ -89,7 +92,11 @@ class Writer {
                                         uint64_t first_sequence, const VersionId& version,
                                         const VersionId& parent);
 
-  // All of these require append_mutex_.
+  bool Forked() const { return ForkGeneration() != generation_; }
+  // Holds append_mutex_, but in a forked child, where whoever had it may be gone.
+  std::unique_lock<std::mutex> Lock() const;
+
+  // All of these require Lock().
   Status CheckUsable() const;
   Result<uint64_t> AddRecord(const Record& record);
   Status AddRows(const Many& many);
@@ -99,6 +106,7 @@ class Writer {
   Status OutOfMemory();
 
   const WriterOptions options_;
+  const uint64_t generation_ = ForkGeneration();  // of the process that made it
 
   mutable std::mutex append_mutex_;  // the open block, and who may push it
   std::unique_ptr<Block> open_;
@@ -106,7 +114,7 @@ class Writer {
   uint64_t last_sequence_;
   bool closed_ = false;
 
-  Pipeline pipeline_;  // last, so that its thread ends first; locks for itself
+  std::unique_ptr<Pipeline> pipeline_;  // locks for itself
 };
 
 }  // namespace flint::changelog
