@@ -13,6 +13,7 @@ void BindRows(py::module_& m);
 void BindKey(py::module_& m);
 void BindKeyCodec(py::module_& m);
 void BindOperators(py::module_& m);
+void BindRowLoop(py::module_& m);
 
 void BindStore(py::module_& m);
 void BindTable(py::module_& m);

@@ -18,4 +18,5 @@ PYBIND11_MODULE(_core, m) {
   flint::BindStateGathering(m);
   flint::BindStateSorted(m);
   flint::BindOperators(m);
+  flint::BindRowLoop(m);
 }

@@ -1,4 +1,5 @@
 #include "bindings/bindings.h"
+#include "bindings/fast_method.h"
 #include "bindings/state_bindings.h"
 #include "bindings/state_common.h"
 #include "state/point_table.h"
@@ -87,10 +88,10 @@ py::object OpenValueState(std::shared_ptr<BackendBinding> owner, const StateDesc
 }
 
 void BindStateValue(py::module_& m) {
-  py::class_<ValueState, StateBinding, std::shared_ptr<ValueState>>(m, "RocksValueState")
-      .def("value", &ValueState::Value)
-      .def("update", &ValueState::Update, py::arg("value"))
-      .def("clear", &ValueState::Clear)
+  py::class_<ValueState, StateBinding, std::shared_ptr<ValueState>> value(m, "RocksValueState");
+  DefineFast<ValueState, &ValueState::Value>(value, "value");
+  DefineFast<ValueState, &ValueState::Update>(value, "update");
+  value.def("clear", &ValueState::Clear)
       .def("get_many", &ValueState::GetMany, py::arg("keys"))
       .def("put_many", &ValueState::PutMany, py::arg("keys"), py::arg("values"))
       .def("clear_many", &ValueState::ClearMany, py::arg("keys"));

@@ -153,8 +153,9 @@ Status PointTable::ClearSpace(std::string_view space) {
 }
 
 Status PointTable::Prefetch(std::span<const StateKey> keys) {
-  std::vector<PointEntry*> entries;
-  return ReadMany(keys, &entries);
+  prefetched_.clear();
+  prefetched_space_ = space_;
+  return ReadMany(keys, &prefetched_);
 }
 
 Status PointTable::ReadMany(std::span<const StateKey> keys, std::vector<PointEntry*>* entries) {
@@ -266,6 +267,7 @@ Status PointTable::WriteSpace(std::string_view space, std::string_view row, int6
 void PointTable::Forget() {
   entries_.Clear();
   dirty_.clear();
+  prefetched_.clear();
   located_ = nullptr;
   located_epoch_ = 0;
 }

@@ -55,6 +55,13 @@ class PointTable : public StateTable {
 
   // Brings the entries of many keys, in the current namespace, into the cache by one MultiGet.
   Status Prefetch(std::span<const StateKey> keys);
+  // Says that the current key is the i-th of those that were prefetched last, so that its entry
+  // need not be looked for.
+  void ExpectPrefetched(size_t i) {
+    if (i >= prefetched_.size() || prefetched_space_ != space_) return;
+    located_ = prefetched_[i];
+    located_epoch_ = context_->key.epoch;
+  }
   // Entries of many keys in the current namespace, in the cache and known. Valid until the next
   // call on any state.
   Status ReadMany(std::span<const StateKey> keys, std::vector<PointEntry*>* entries);
@@ -84,6 +91,8 @@ class PointTable : public StateTable {
 
   KeyedCache<PointEntry> entries_;
   std::vector<PointEntry*> dirty_;
+  std::vector<PointEntry*> prefetched_;
+  std::string prefetched_space_;
   PointEntry* located_ = nullptr;
 };
 

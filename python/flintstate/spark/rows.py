@@ -1,50 +1,25 @@
-"""Arrow columns to Python rows and back, many at once."""
+"""The rows that functions are given, and those that they put out."""
 
 from __future__ import annotations
 
-import datetime as dt
 from collections import namedtuple
-from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 
 from flintstate.errors import InvalidError
 
-__all__ = ["RowMaker", "to_batch", "to_list"]
+__all__ = ["row_type", "to_batch"]
 
 
-class RowMaker:
-    """Makes named tuples of the rows of batches of one schema.
+def row_type(names: list[str]) -> type[tuple[Any, ...]]:
+    """The class of named tuples that rows with these columns are.
 
     Columns whose names are no identifiers are reached by position.
     """
-
-    def __init__(self, names: list[str]) -> None:
-        kept = [
-            n if n.isidentifier() and not n.startswith("_") else f"_{i}"
-            for i, n in enumerate(names)
-        ]
-        row: Any = namedtuple("Row", kept, rename=True)  # type: ignore[misc]
-        self._make = row._make
-
-    def __call__(self, batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
-        return map(self._make, zip(*map(to_list, batch.columns), strict=True))
-
-
-def to_list(column: pa.Array) -> list[Any]:
-    """The column's values as Python objects; an order faster than `to_pylist` for times."""
-    kind = column.type
-    if pa.types.is_date32(kind):
-        return column.to_numpy(zero_copy_only=False).tolist()  # type: ignore[no-any-return]
-    if pa.types.is_timestamp(kind) and kind.unit in ("s", "ms", "us"):
-        moments = column.cast(pa.timestamp("us")).to_numpy(zero_copy_only=False).tolist()
-        if kind.tz is None:
-            return moments  # type: ignore[no-any-return]
-        if kind.tz == "UTC":
-            zone = dt.UTC
-            return [m and m.replace(tzinfo=zone) for m in moments]
-    return column.to_pylist()  # type: ignore[no-any-return]
+    kept = [n if n.isidentifier() and not n.startswith("_") else f"_{i}" for i, n in enumerate(names)]
+    row: type[tuple[Any, ...]] = namedtuple("Row", kept, rename=True)  # type: ignore[misc]
+    return row
 
 
 def to_batch(rows: list[tuple[object, ...]], schema: pa.Schema) -> pa.RecordBatch:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import copy
 import gc
-import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -17,8 +16,8 @@ import pyarrow.compute as pc
 from flintstate import _core
 from flintstate.errors import InvalidError
 from flintstate.process import Context, KeyedProcessFunction
-from flintstate.spark.rows import RowMaker, to_batch, to_list
-from flintstate.state.backend import KeyedBackend
+from flintstate.spark.rows import row_type, to_batch
+from flintstate.state.rocksdb import RocksDbBackend
 
 __all__ = ["BatchRunner", "Clock", "RowRunner", "Runner"]
 
@@ -45,7 +44,7 @@ class Runner(ABC):
         """One for another bucket, which shares nothing with this one."""
         return copy.copy(self)
 
-    def begin(self, backend: KeyedBackend, clock: Clock) -> None:
+    def begin(self, backend: RocksDbBackend, clock: Clock) -> None:
         """Opens what the function opens."""
         self._backend = backend
         self._clock = clock
@@ -132,8 +131,9 @@ class RowRunner(Runner):
         super().__init__(key_names, time_column)
         self._function = function
 
-    def begin(self, backend: KeyedBackend, clock: Clock) -> None:
+    def begin(self, backend: RocksDbBackend, clock: Clock) -> None:
         super().begin(backend, clock)
+        self._loop: _core.RowLoop | None = None
         self._function = copy.copy(self._function)
         self._function.open(self._context)
 
@@ -166,32 +166,21 @@ class RowRunner(Runner):
         """Groups the rows by key, and calls the function for each."""
         if rows.num_rows == 0:
             return
-        key_schema = pa.schema([rows.schema.field(name) for name in self._key_names])
-        order, starts = map(pa.array, _core.KeySplitter(key_schema, 1, 1).by_key(rows))
-        keys = rows.select(list(self._key_names)).take(order.take(starts[:-1]))
-        self._backend.prefetch(keys)
-        made = RowMaker(rows.schema.names)(rows.take(order))
-        set_key, context = self._backend.set_key, self._context
-        out: list[Any] = []
-        counts = pc.pairwise_diff(starts)[1:].to_pylist()
-        for key, count in zip(_key_objects(keys), counts, strict=True):
-            set_key(key)
-            context.current_key = key
-            for row in itertools.islice(made, count):
-                result = function(row, context)
-                if result is not None:
-                    out.extend(result)
-            if len(out) >= _OUTPUT_ROWS:
-                yield to_batch(out, self.output)
-                out = []
-        if out:
-            yield to_batch(out, self.output)
+        loop = self._loop or self._begin_loop(rows.schema)
+        loop.begin(rows, function)
+        while (put_out := loop.next()) is not None:
+            gathered, misfits = put_out
+            if gathered is not None:
+                yield pa.record_batch(gathered)
+            if misfits:
+                yield to_batch(misfits, self.output)
 
-
-def _key_objects(keys: pa.RecordBatch) -> Iterable[Any]:
-    """One column's values as they are; several columns' as tuples."""
-    columns = [to_list(column) for column in keys.columns]
-    return columns[0] if len(columns) == 1 else zip(*columns, strict=True)
+    def _begin_loop(self, schema: pa.Schema) -> _core.RowLoop:
+        key = pa.schema([schema.field(name) for name in self._key_names])
+        self._loop = _core.RowLoop(
+            self._backend.native, key, row_type(schema.names), self.output, self._context
+        )
+        return self._loop
 
 
 @contextlib.contextmanager
