@@ -39,7 +39,7 @@ def carry(
     key: tuple[int], frames: Iterable[pd.DataFrame], state: GroupState
 ) -> Iterator[pd.DataFrame]:
     for payload in _in_order(frames):
-        yield frame(unpack(payload).select(["user", "amount"]))
+        yield frame(pa.concat_batches(unpack(payload)).select(["user", "amount"]))
     state.update((b"handle" * 50,))
 
 

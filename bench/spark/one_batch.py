@@ -85,7 +85,7 @@ def main(rows: int = 500_000, keys: int = 250_000, batches: int = 7, keep: bool 
                 runner.output = pa.schema([("user", pa.int64()), ("n", pa.int64())])
                 backend = RocksDbBackend(bucket.backend, 128, range(64))
                 runner.begin(backend, Clock(None, 0))
-                whole = pa.concat_batches([unpack(payload) for payload in payloads])
+                whole = pa.concat_batches([b for payload in payloads for b in unpack(payload)])
                 for _ in runner.run(whole):
                     pass
             with timed("commit"):

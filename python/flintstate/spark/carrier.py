@@ -121,10 +121,11 @@ def _chunks(payloads: list[bytes]) -> Iterator[pa.RecordBatch]:
     pending: list[pa.RecordBatch] = []
     rows = 0
     for payload in payloads:
-        pending.append(unpack(payload))
-        rows += pending[-1].num_rows
-        if rows >= _CHUNK_ROWS:
-            yield pa.concat_batches(pending)
-            pending, rows = [], 0
+        for batch in unpack(payload):
+            pending.append(batch)
+            rows += batch.num_rows
+            if rows >= _CHUNK_ROWS:
+                yield pa.concat_batches(pending)
+                pending, rows = [], 0
     if pending:
         yield pa.concat_batches(pending)

@@ -6,6 +6,7 @@ A packed row is a bucket's label, a time, where it was made, and Arrow IPC bytes
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -34,6 +35,9 @@ PACKED_ARROW = pa.schema(
 )
 
 _GATHERED_BYTES = 32 << 20
+# At least so many rows a bucket are split at a time, but for very many buckets.
+_SPLIT_ROWS = 1 << 11
+_SPLIT_ROWS_MAX = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -55,8 +59,16 @@ class Packer:
         self._claim_in_first_batch()
         context = TaskContext.get()
         partition = context.partitionId() if context else 0
-        for ordinal, rows in enumerate(_gathered(batches, self.schema)):
-            yield self._pack(splitter, rows, partition, ordinal)
+        ordinal = 0
+        payloads = _Payloads(len(self.labels))
+        # Split while Spark makes the next rows, so that little is left to do behind the last one.
+        for rows in _gathered(batches, self.schema, _SPLIT_ROWS * len(self.labels)):
+            payloads.add(splitter, rows)
+            if payloads.size >= _GATHERED_BYTES:
+                yield self._emit(payloads, partition, ordinal)
+                payloads, ordinal = _Payloads(len(self.labels)), ordinal + 1
+        if payloads.size:
+            yield self._emit(payloads, partition, ordinal)
 
     def _claim_in_first_batch(self) -> None:
         """Here, since the carrier is not called for a first batch without rows."""
@@ -65,20 +77,15 @@ class Packer:
             if batch == 0:
                 claim_query(open_storage(self.state), query, batch)
 
-    def _pack(
-        self, splitter: _core.KeySplitter, rows: pa.RecordBatch, partition: int, ordinal: int
-    ) -> pa.RecordBatch:
-        order, parts = map(pa.array, splitter.by_bucket(rows))
-        ordered, starts = rows.take(order), parts.to_pylist()
-        filled = [b for b in range(len(self.labels)) if starts[b] < starts[b + 1]]
-        payloads = [_to_ipc(ordered[starts[b] : starts[b + 1]]) for b in filled]
-        count = len(filled)
+    def _emit(self, payloads: _Payloads, partition: int, ordinal: int) -> pa.RecordBatch:
+        buckets, packed = payloads.finish()
+        count = len(buckets)
         columns = [
-            [self.labels[b] for b in filled],
+            [self.labels[b] for b in buckets],
             [FAR_FUTURE] * count,
             [partition] * count,
             [ordinal] * count,
-            payloads,
+            packed,
         ]
         return pa.RecordBatch.from_arrays(
             [pa.array(c, f.type) for c, f in zip(columns, PACKED_ARROW, strict=True)],
@@ -86,31 +93,61 @@ class Packer:
         )
 
 
-def unpack(payload: bytes) -> pa.RecordBatch:
-    """The rows of one payload."""
+class _Payloads:
+    """A payload for each bucket, under way: an Arrow IPC stream."""
+
+    def __init__(self, buckets: int) -> None:
+        self.size = 0
+        self._streams: list[tuple[pa.RecordBatchStreamWriter, pa.BufferOutputStream] | None]
+        self._streams = [None] * buckets
+
+    def add(self, splitter: _core.KeySplitter, rows: pa.RecordBatch) -> None:
+        order, parts = map(pa.array, splitter.by_bucket(rows))
+        ordered, starts = rows.take(order), parts.to_pylist()
+        self.size += ordered.nbytes
+        for bucket, (begin, end) in enumerate(itertools.pairwise(starts)):
+            if begin < end:
+                self._writer(bucket, rows.schema).write_batch(ordered[begin:end])
+
+    def finish(self) -> tuple[list[int], list[bytes]]:
+        """The buckets that have rows, and their payloads."""
+        buckets, packed = [], []
+        for bucket, stream in enumerate(self._streams):
+            if stream is not None:
+                writer, sink = stream
+                writer.close()
+                buckets.append(bucket)
+                packed.append(sink.getvalue().to_pybytes())
+        return buckets, packed
+
+    def _writer(self, bucket: int, schema: pa.Schema) -> pa.RecordBatchStreamWriter:
+        stream = self._streams[bucket]
+        if stream is None:
+            sink = pa.BufferOutputStream()
+            stream = self._streams[bucket] = pa.ipc.new_stream(sink, schema), sink
+        return stream[0]
+
+
+def unpack(payload: bytes) -> list[pa.RecordBatch]:
+    """The rows of one payload, in their order."""
     with pa.ipc.open_stream(payload) as reader:
-        return reader.read_next_batch()
+        return list(reader)
 
 
-def _to_ipc(rows: pa.RecordBatch) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        writer.write_batch(rows)
-    packed: bytes = sink.getvalue().to_pybytes()
-    return packed
-
-
-def _gathered(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Spark's small batches, put together so that payloads stay large with many buckets."""
+def _gathered(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, rows_min: int
+) -> Iterator[pa.RecordBatch]:
+    """Spark's small batches, put together so that each bucket's share is worth a batch."""
+    rows_min = min(rows_min, _SPLIT_ROWS_MAX)
     pending: list[pa.RecordBatch] = []
-    size = 0
+    rows = 0
     for batch in batches:
         if batch.num_rows == 0:
             continue
         pending.append(batch.cast(schema))
-        size += batch.nbytes
-        if size >= _GATHERED_BYTES:
+        rows += batch.num_rows
+        if rows >= rows_min:
             yield pa.concat_batches(pending)
-            pending, size = [], 0
+            pending, rows = [], 0
     if pending:
         yield pa.concat_batches(pending)

@@ -17,7 +17,9 @@ def row_type(names: list[str]) -> type[tuple[Any, ...]]:
 
     Columns whose names are no identifiers are reached by position.
     """
-    kept = [n if n.isidentifier() and not n.startswith("_") else f"_{i}" for i, n in enumerate(names)]
+    kept = [
+        n if n.isidentifier() and not n.startswith("_") else f"_{i}" for i, n in enumerate(names)
+    ]
     row: type[tuple[Any, ...]] = namedtuple("Row", kept, rename=True)  # type: ignore[misc]
     return row
 
