@@ -69,6 +69,7 @@ Status Backend::OpenDatabase(const std::string& directory) {
   options.memory_bytes = options_.memory_bytes;
   FLINT_ASSIGN_OR_RETURN(context_->database, Database::Open(directory, options));
   FLINT_ASSIGN_OR_RETURN(meta_, context_->database->FindFamily(kMetaFamily));
+  spilled_.emplace(directory + "/uncommitted", context_->group_bytes);
   return {};
 }
 

@@ -15,6 +15,7 @@
 #include "state/commit_point.h"
 #include "state/state_context.h"
 #include "state/state_table.h"
+#include "state/uncommitted_log.h"
 #include "store/database.h"
 
 namespace flint {
@@ -152,7 +153,7 @@ class Backend {
   uint64_t logged_element_ = 1;  // context_->next_element, as it is in the log and in RocksDB
   std::map<std::string, std::unique_ptr<OpenedState>, std::less<>> states_;
   std::map<uint32_t, OpenedState*> by_id_;
-  std::vector<ChangeBatch> spilled_;  // what the next segment begins with
+  std::optional<UncommittedLog> spilled_;  // what the next segment begins with
 };
 
 }  // namespace flint

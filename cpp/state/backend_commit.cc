@@ -59,9 +59,8 @@ Status Backend::Spill() {
   if (any || (!changes.empty() && !options_.changelog)) {
     CommitPoint point = point_;
     point.between = options_.changelog || point.version.has_value();
-    ChangeBatch kept = options_.changelog ? changes : ChangeBatch(context_->group_bytes);
+    if (options_.changelog) FLINT_RETURN_IF_ERROR(Poison(spilled_->Append(changes)));
     FLINT_RETURN_IF_ERROR(Poison(WriteBatch(changes.rocksdb(), point)));
-    if (options_.changelog) spilled_.push_back(std::move(kept));
     MarkDescribed();
   }
   for (StateTable* table : tables()) table->Forget();
@@ -76,7 +75,7 @@ Result<bool> Backend::Commit(const CommitOptions& options) {
     return Status::Invalid(directory() + " stands at version " + VersionText(point_.version) +
                            "; a commit can't follow " + VersionText(options.parent));
   }
-  if (point_.between && spilled_.empty() && options_.changelog) {
+  if (point_.between && spilled_->empty() && options_.changelog) {
     return Status::Invalid(directory() + " was left between two versions: restore it");
   }
   if (options.log && !options_.changelog) {
@@ -85,10 +84,10 @@ Result<bool> Backend::Commit(const CommitOptions& options) {
   ChangeBatch changes(context_->group_bytes);
   bool any = false;
   FLINT_RETURN_IF_ERROR(Poison(CollectChanges(&changes, &any)));
-  if (!any && spilled_.empty()) return false;
+  if (!any && spilled_->empty()) return false;
   FLINT_RETURN_IF_ERROR(Poison(CommitChanges(options, &changes)));
   MarkDescribed();
-  spilled_.clear();
+  spilled_->Clear();
   return true;
 }
 
@@ -104,7 +103,7 @@ Status Backend::CommitChanges(const CommitOptions& options, ChangeBatch* changes
 
 Result<uint64_t> Backend::WriteLog(const CommitOptions& options, const ChangeBatch& changes) const {
   FLINT_ASSIGN_OR_RETURN(auto log, options.log(point_.last_sequence + 1));
-  for (const ChangeBatch& spilled : spilled_) FLINT_RETURN_IF_ERROR(spilled.Log(log.get()));
+  FLINT_RETURN_IF_ERROR(spilled_->WriteTo(log.get()));
   FLINT_RETURN_IF_ERROR(changes.Log(log.get()));
   return log->Finish();
 }
@@ -114,7 +113,7 @@ Status Backend::Replay(ChangeSource* segment) {
   ChangeBatch changes(context_->group_bytes);
   bool any = false;
   FLINT_RETURN_IF_ERROR(Poison(CollectChanges(&changes, &any)));
-  if (any || !spilled_.empty()) {
+  if (any || !spilled_->empty()) {
     return Poison(Status::Invalid("there are uncommitted changes: a replay would mix with them"));
   }
   FLINT_RETURN_IF_ERROR(CheckFollows(*segment));

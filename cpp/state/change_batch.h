@@ -3,7 +3,9 @@
 #include <rocksdb/write_batch.h>
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -18,6 +20,9 @@ namespace flint {
 class ChangeBatch {
  public:
   explicit ChangeBatch(size_t group_bytes) : group_bytes_(group_bytes) {}
+  // What had the given bytes() and tables().
+  ChangeBatch(size_t group_bytes, std::string bytes, std::vector<uint32_t> tables)
+      : group_bytes_(group_bytes), tables_(std::move(tables)), batch_(std::move(bytes)) {}
 
   // What follows goes to this state.
   void Enter(uint32_t table, Family* family);
@@ -37,6 +42,9 @@ class ChangeBatch {
   uint32_t count() const { return static_cast<uint32_t>(batch_.Count()); }
   size_t size() const { return batch_.GetDataSize(); }
   rocksdb::WriteBatch* rocksdb() { return &batch_; }
+  // All that it is, for this process: families go by their numbers.
+  const std::string& bytes() const { return batch_.Data(); }
+  const std::vector<uint32_t>& tables() const { return tables_; }
   const Status& error() const { return error_; }
 
   // Appends every change, in order.

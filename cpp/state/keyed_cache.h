@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <deque>
 #include <string>
 #include <string_view>
@@ -54,10 +53,9 @@ class KeyedCache {
     return hash ^ hash >> 32;
   }
   bool Is(const Entry& entry, const StateKey& key, std::string_view space) const {
-    const char* at = entry.row_key.data() + group_bytes_;
-    return entry.row_key.size() == group_bytes_ + key.bytes.size() + space.size() &&
-           std::memcmp(at, key.bytes.data(), key.bytes.size()) == 0 &&
-           std::memcmp(at + key.bytes.size(), space.data(), space.size()) == 0;
+    std::string_view there = std::string_view(entry.row_key).substr(group_bytes_);
+    return there.size() == key.bytes.size() + space.size() && there.starts_with(key.bytes) &&
+           there.ends_with(space);
   }
   Entry* Add(const StateKey& key, std::string_view space, uint64_t hash, Slot* slot) {
     Entry& entry = entries_.emplace_back();

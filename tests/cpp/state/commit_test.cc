@@ -107,6 +107,29 @@ TEST_F(CommitTest, WhatLeftTheCacheBeforeTheCommitIsInTheSegmentToo) {
   }
 }
 
+TEST_F(CommitTest, WhatIsSpilledIsLoggedInItsOrderAndLeavesNoFileBehind) {
+  options_.cache_bytes = 5000;
+  Open();
+  PointTable* count = OpenValue("count");
+  for (int i = 0; i < 300; ++i) Put(count, std::to_string(i), "old");
+  for (int i = 0; i < 300; ++i) Clear(count, std::to_string(i));
+  for (int i = 0; i < 300; i += 3) Put(count, std::to_string(i), "new");
+  OpenValue("opened late");
+  EXPECT_TRUE(std::filesystem::exists(Path("live/uncommitted")));
+  ASSERT_TRUE(Commit(1));
+  EXPECT_FALSE(std::filesystem::exists(Path("live/uncommitted")));
+  Put(count, "0", "newer");
+  ASSERT_TRUE(backend_->Spill().ok());
+  ASSERT_TRUE(Commit(2));
+  EXPECT_EQ(segments_[2].records.size(), 1u);
+  Open("copy");
+  ASSERT_TRUE(Replay(1).ok() && Replay(2).ok());
+  count = OpenValue("count");
+  EXPECT_EQ(Get(count, "0"), "newer");
+  EXPECT_EQ(Get(count, "3"), "new");
+  EXPECT_EQ(Get(count, "4"), "none");
+}
+
 TEST_F(CommitTest, FilesThatWereLeftBetweenTwoVersionsSaySo) {
   Open();
   PointTable* count = OpenValue("count");
