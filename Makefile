@@ -21,7 +21,8 @@ help:
 	@echo "make lint    style and types; make format mends what a tool can mend"
 	@echo "make wheel   wheels for every CPython here, each tested as installed, into dist/"
 	@echo "make sdist   a source distribution that builds offline, into dist/"
-	@echo "make asan    the C++ tests under the address sanitizer; make tsan under the thread one"
+	@echo "make asan    the C++ tests, and the Python ones of the native part, under the address"
+	@echo "             and undefined sanitizers; make tsan the C++ tests under the thread one"
 	@echo "make soak    the tests with long matrices: ROUNDS=$(ROUNDS) times the usual"
 	@echo "make build   the extension, in place; make clean removes what was built here"
 
@@ -74,6 +75,7 @@ format: $(STAMP)
 asan tsan: $(STAMP)
 	@cmake --preset $@ && cmake --build --preset $@ --parallel $(JOBS)
 	@ctest --preset $@
+	@[ $@ = tsan ] || bash .ci/sanitized
 
 tidy: $(STAMP)
 	@$(PY) -m pip install --quiet "clang-tidy==23.1.4"
