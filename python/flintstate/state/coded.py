@@ -58,6 +58,16 @@ class Coder:
         with self._blamed("decode"):
             return self._codec.decode(data)
 
+    def column(self, values: Any) -> Any:
+        """A column of a batch: Arrow as it is, of bytes then; anything else holds objects."""
+        if (
+            self._codec is None
+            or hasattr(values, "__arrow_c_stream__")
+            or isinstance(values, pa.Array)
+        ):
+            return values
+        return pa.array([self.encode(value) for value in values], pa.binary())
+
     @property
     def _name(self) -> str:
         assert self._codec is not None
@@ -198,8 +208,8 @@ class CodedValueState(_Coded, ValueState[object]):
     def get_many(self, keys: pa.Array) -> pa.Array:
         return self._inner.get_many(keys)
 
-    def put_many(self, keys: pa.Array, values: pa.Array) -> None:
-        self._inner.put_many(keys, values)
+    def put_many(self, keys: pa.Array, values: pa.Array | Iterable[object]) -> None:
+        self._inner.put_many(keys, self._values.column(values))
 
 
 class CodedListState(_Coded, ListState[object]):
@@ -220,8 +230,8 @@ class CodedListState(_Coded, ListState[object]):
     def get_many(self, keys: pa.Array) -> pa.Array:
         return self._inner.get_many(keys)
 
-    def add_many(self, keys: pa.Array, values: pa.Array) -> None:
-        self._inner.add_many(keys, values)
+    def add_many(self, keys: pa.Array, values: pa.Array | Iterable[object]) -> None:
+        self._inner.add_many(keys, self._values.column(values))
 
 
 class CodedReducingState(_Coded, ReducingState[object]):
@@ -236,8 +246,8 @@ class CodedReducingState(_Coded, ReducingState[object]):
     def get_many(self, keys: pa.Array) -> pa.Array:
         return self._inner.get_many(keys)
 
-    def add_many(self, keys: pa.Array, values: pa.Array) -> None:
-        self._inner.add_many(keys, values)
+    def add_many(self, keys: pa.Array, values: pa.Array | Iterable[object]) -> None:
+        self._inner.add_many(keys, self._values.column(values))
 
 
 class CodedMapState(_Coded, MapState[object, object]):
@@ -278,11 +288,16 @@ class CodedMapState(_Coded, MapState[object, object]):
     def __len__(self) -> int:
         return len(self._inner)
 
-    def get_many(self, keys: pa.Array, map_keys: pa.Array) -> pa.Array:
-        return self._inner.get_many(keys, map_keys)
+    def get_many(self, keys: pa.Array, map_keys: pa.Array | Iterable[object]) -> pa.Array:
+        return self._inner.get_many(keys, self._keys.column(map_keys))
 
-    def put_many(self, keys: pa.Array, map_keys: pa.Array, values: pa.Array) -> None:
-        self._inner.put_many(keys, map_keys, values)
+    def put_many(
+        self,
+        keys: pa.Array,
+        map_keys: pa.Array | Iterable[object],
+        values: pa.Array | Iterable[object],
+    ) -> None:
+        self._inner.put_many(keys, self._keys.column(map_keys), self._values.column(values))
 
 
 class CodedIterator(MapIterator[Any]):
@@ -368,8 +383,13 @@ class CodedSortedState(_Coded, SortedState[object, object]):
     def clear_range_from(self, from_key: object) -> None:
         self._inner.clear_range_from(self._keys.encode(from_key))
 
-    def add_many(self, keys: pa.Array, sort_keys: pa.Array, values: pa.Array) -> None:
-        self._inner.add_many(keys, sort_keys, values)
+    def add_many(
+        self,
+        keys: pa.Array,
+        sort_keys: pa.Array | Iterable[object],
+        values: pa.Array | Iterable[object],
+    ) -> None:
+        self._inner.add_many(keys, self._keys.column(sort_keys), self._values.column(values))
 
     def _decoded(self, entry: Entry) -> Entry:
         return self._keys.decode(entry[0]), self._decode_all(entry[1])

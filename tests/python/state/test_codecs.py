@@ -171,3 +171,50 @@ def test_built_in_functions_do_not_know_objects(backend: KeyedBackend) -> None:
     last.add(Point(1, 1))
     last.add(Point(2, 2))
     assert last.get() == Point(2, 2)
+
+
+# -- Batches ---------------------------------------------------------------------------------------
+
+
+def test_a_batch_takes_objects_or_an_array_of_their_bytes(backend: KeyedBackend) -> None:
+    points, keys = [Point(1, 2), Point(3, 4)], pa.array(["ada", "bob"])
+    encoded = pa.array([Points().encode(point) for point in points], pa.binary())
+    value = backend.value_state("v", Points())
+    value.put_many(keys, points)
+    assert value.value() == Point(1, 2)
+    assert value.get_many(keys) == encoded
+    value.put_many(keys, [None, Point(5, 6)])
+    assert value.value() is None
+    value.put_many(keys, encoded)
+    assert value.value() == Point(1, 2)
+    words = backend.list_state("l", Points())
+    words.add_many(keys, points)
+    assert words.get() == [Point(1, 2)]
+    entries = backend.map_state("m", Points(), Points())
+    entries.put_many(keys, points, points)
+    assert entries.get(Point(1, 2)) == Point(1, 2)
+    assert entries.get_many(keys, points) == encoded
+    events = backend.sorted_state("s", Points(), Points())
+    events.add_many(keys, points, points)
+    assert events.first_entry() == (Point(1, 2), [Point(1, 2)])
+
+
+def test_a_codec_that_raises_within_a_batch_changes_nothing(backend: KeyedBackend) -> None:
+    keys = pa.array(["ada", "ada"])
+    value = backend.value_state("v", Failing())
+    words = backend.list_state("l", Failing())
+    entries = backend.map_state("m", pa.int64(), Failing())
+    events = backend.sorted_state("s", Points(), Failing())
+    bad = [Point(1, 1), Point(-1, 1)]
+    for call in (
+        lambda: value.put_many(keys, bad),
+        lambda: words.add_many(keys, bad),
+        lambda: entries.put_many(keys, pa.array([1, 2]), bad),
+        lambda: events.add_many(keys, [Point(1, 1)] * 2, bad),
+    ):
+        with pytest.raises(InvalidError, match="no negative points"):
+            call()
+    assert value.value() is None
+    assert words.get() == []
+    assert entries.is_empty()
+    assert events.first_entry() is None
