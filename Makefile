@@ -47,11 +47,13 @@ demo: build java
 
 test: build java
 	@echo "== C++ tests"
-	@ctest --preset dev --parallel $(JOBS)
-	@echo "== Python tests"
-	@$(PY) -m pytest -q -n $(JOBS) --dist worksteal --ignore tests/python/spark
+	@ctest --preset dev --parallel $(JOBS) --exclude-regex fuzz
+	@echo "== Python tests, and beside them a minute of fuzzing"
+	@ctest --preset dev --tests-regex fuzz > build/fuzz.log & fuzz=$$!; \
+	  $(PY) -m pytest -q -n $(JOBS) --dist worksteal --ignore tests/python/spark; tests=$$?; \
+	  wait $$fuzz || { cat build/fuzz.log; false; } && tail -n 1 build/fuzz.log && [ $$tests = 0 ]
 	@echo "== Spark tests"
-	@$(PY) -m pytest -q tests/python/spark
+	@$(PY) -m pytest -q -n $(JOBS) --dist loadfile tests/python/spark
 
 bench: build
 	@cmake --preset release && cmake --build --preset release --parallel $(JOBS)

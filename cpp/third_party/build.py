@@ -285,28 +285,28 @@ def _run(command: list[str], log: Path, source: Source) -> None:
         )
 
 
-def parse_arguments() -> tuple[Toolchain, bool]:
-    """What CMake says: the tools, and whether the development libraries are wanted."""
+def parse_arguments() -> tuple[Toolchain, list[str]]:
+    """What CMake says: the tools, and the libraries for development that are wanted, too."""
     parser = argparse.ArgumentParser(description="Builds the third-party libraries.")
-    parser.add_argument("--development", action="store_true")
+    parser.add_argument("--also", action="append", default=[])
     for name in ("cmake", "cc", "cxx", "compiler", "version"):
         parser.add_argument(f"--{name}", required=True)
     for name in ("flags", "rocksdb-portable", "sanitizer", "make-program", "osx-architectures"):
         parser.add_argument(f"--{name}", default="")
     parser.add_argument("--generator", default="Ninja")
     arguments = vars(parser.parse_args())
-    development = arguments.pop("development")
-    return Toolchain(**arguments), development
+    also = arguments.pop("also")
+    return Toolchain(**arguments), also
 
 
 def main() -> None:
     """Prints the prefixes of all libraries, for CMake."""
-    tools, development = parse_arguments()
+    tools, also = parse_arguments()
     try:
         tools.check()
         cache = cache_directory()
         table = read_table()
-        wanted = [name for name in RECIPES if development or not table[name].development]
+        wanted = [name for name in RECIPES if name in also or not table[name].development]
         print(";".join(str(ensure(name, table, tools, cache)) for name in wanted))
     except (BuildError, FetchError) as error:
         sys.exit(f"error: {error}")

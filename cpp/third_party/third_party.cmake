@@ -37,7 +37,10 @@ if(FLINT_SANITIZE STREQUAL "thread")
   list(APPEND build_arguments --sanitizer thread) # an uninstrumented RocksDB gives false races
 endif()
 if(FLINT_TESTS)
-  list(APPEND build_arguments --development)
+  list(APPEND build_arguments --also googletest)
+endif()
+if(FLINT_BENCHMARKS)
+  list(APPEND build_arguments --also benchmark)
 endif()
 
 execute_process(

@@ -25,6 +25,8 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(PACKAGES), str(HERE), os.environ.get("PYTHONPATH", "")]
 )
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+# A test's JVM lives for seconds: compiling thoroughly, or collecting beside it, would not pay.
+os.environ["JAVA_TOOL_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def make_session(master: str = "local[2]", **config: object) -> SparkSession:

@@ -11,8 +11,8 @@
 namespace flint {
 namespace {
 
-const Schema kSchema{{MakeField("n", TypeId::kInt64), MakeField("s", TypeId::kString),
-                      MakeField("b", TypeId::kBool, false)}};
+const Schema kThree{{MakeField("n", TypeId::kInt64), MakeField("s", TypeId::kString),
+                     MakeField("b", TypeId::kBool, false)}};
 
 std::string WriteKey(const KeySchema& schema, int64_t number, std::string_view text) {
   KeyWriter writer;
@@ -24,7 +24,7 @@ std::string WriteKey(const KeySchema& schema, int64_t number, std::string_view t
 }
 
 TEST(SingleKeys, AreReadAsTheyWereWritten) {
-  KeySchema schema = *KeySchema::Make(kSchema, {"s"});
+  KeySchema schema = *KeySchema::Make(kThree, {"s"});
   std::string key = WriteKey(schema, -7, std::string_view("a\0b", 3));
   KeyReader reader(key);
   bool present = false;
@@ -44,7 +44,7 @@ TEST(SingleKeys, AreReadAsTheyWereWritten) {
 }
 
 TEST(SingleKeys, EveryShorterOneIsCorruption) {
-  KeySchema schema = *KeySchema::Make(kSchema, {});
+  KeySchema schema = *KeySchema::Make(kThree, {});
   std::string key = WriteKey(schema, 5, "text");
   KeyDecoder decoder(schema);
   for (size_t size = 0; size < key.size(); ++size) {
@@ -58,7 +58,7 @@ TEST(SingleKeys, EveryShorterOneIsCorruption) {
 }
 
 TEST(SingleKeys, SomeColumnsCanBeLeftOut) {
-  KeySchema schema = *KeySchema::Make(kSchema, {});
+  KeySchema schema = *KeySchema::Make(kThree, {});
   std::string key = WriteKey(schema, 5, "text");
   std::string_view view = key;
   BatchBuilder builder(schema.schema());
@@ -69,12 +69,12 @@ TEST(SingleKeys, SomeColumnsCanBeLeftOut) {
 }
 
 TEST(SingleKeys, HaveTheGroupOfTheirRow) {
-  OwnedBatch batch = MakeBatch(kSchema, 1, [](BatchBuilder& builder) {
+  OwnedBatch batch = MakeBatch(kThree, 1, [](BatchBuilder& builder) {
     builder.column(0).Append(int64_t{5});
     builder.column(1).AppendBytes("text");
     builder.column(2).AppendBool(true);
   });
-  KeyGroupHash hash = *KeyGroupHash::Make(kSchema, 1000);
+  KeyGroupHash hash = *KeyGroupHash::Make(kThree, 1000);
   uint16_t group = 0;
   ASSERT_TRUE(hash.GroupsOf(batch.view.columns, 0, 1, &group).ok());
   EXPECT_EQ(hash.GroupOf(WriteKey(hash.canonical(), 5, "text")), group);

@@ -9,13 +9,13 @@
 namespace flint {
 namespace {
 
-struct Row {
+struct ModelRow {
   std::string stored;
   bool present = true;
   bool dirty = false;
   bool in_store = true;
 };
-using Model = std::map<std::string, Row, std::less<>>;
+using OverlayModel = std::map<std::string, ModelRow, std::less<>>;
 
 std::string Show(std::string_view suffix, std::string_view stored, RowFlags flags) {
   std::string text(suffix);
@@ -31,7 +31,7 @@ std::string Show(const RowOverlay& overlay) {
   return text;
 }
 
-std::string Show(const Model& model) {
+std::string Show(const OverlayModel& model) {
   std::string text;
   for (const auto& [suffix, row] : model) {
     text += Show(suffix, row.stored, {row.present, row.dirty, row.in_store});
@@ -65,7 +65,7 @@ class OverlayPrograms : public testing::TestWithParam<int> {
 
   void Put() {
     std::string suffix = Suffix();
-    Row row{Stored(), random_() % 8 != 0, random_() % 2 == 0, random_() % 2 == 0};
+    ModelRow row{Stored(), random_() % 8 != 0, random_() % 2 == 0, random_() % 2 == 0};
     auto at = overlay_.LowerBound(suffix);
     RowFlags flags{row.present, row.dirty, row.in_store};
     if (at != overlay_.end() && overlay_.suffix(at) == suffix)
@@ -118,7 +118,7 @@ class OverlayPrograms : public testing::TestWithParam<int> {
 
   std::mt19937 random_{static_cast<unsigned>(GetParam())};
   RowOverlay overlay_;
-  Model model_;
+  OverlayModel model_;
 };
 
 TEST_P(OverlayPrograms, AgreeWithAStdMap) {
