@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Generic, TypeVar
+from typing import Generic, Literal, TypeAlias, TypeVar
 
+from flintstate.errors import InvalidError
 from flintstate.state.api import State
 from flintstate.state.backend import KeyedBackend
 from flintstate.state.descriptor import StateDescriptor, StateType, Ttl
 from flintstate.state.factory import StateFactory
 from flintstate.state.times import Instant
 
-__all__ = ["Context", "KeyedProcessFunction"]
+__all__ = ["Context", "KeyedProcessFunction", "TimeMode"]
 
 R = TypeVar("R")
+TimeMode: TypeAlias = Literal["event", "processing"]
+"""Whose timers let a key be called without rows: those of the watermark, or of the clock."""
+
+PROCESSING_TIME_ONLY = "time_mode='processing': here the clock alone is time"
+"""Why there is no event time in that mode."""
+
+
+def check_time_mode(mode: object) -> None:
+    """Raises InvalidError where there is no such mode."""
+    if mode not in ("event", "processing"):
+        raise InvalidError(f"time_mode={mode!r}: 'event' and 'processing' are possible")
 
 
 class Context(StateFactory):
@@ -22,10 +34,16 @@ class Context(StateFactory):
 
     States are opened in `open`, by `ctx.value_state` and so on, and kept. Timers belong to the
     current key; times are datetimes (UTC, where they have no zone) or milliseconds since 1970.
+
+    Where there can be no watermark, `no_event_time` says why, and event-time timers and times to
+    live are an `InvalidError`: they would wait for ever.
     """
 
-    def __init__(self, backend: KeyedBackend, processing_time: int) -> None:
+    def __init__(
+        self, backend: KeyedBackend, processing_time: int, no_event_time: str | None = None
+    ) -> None:
         self._backend = backend
+        self._no_event_time = no_event_time
         self.current_key: object = None
         self.current_processing_time = processing_time
 
@@ -36,6 +54,11 @@ class Context(StateFactory):
 
     def register_event_time_timer(self, time: Instant) -> None:
         """Calls `on_timer` for the current key once the watermark is at `time` or past it."""
+        if self._no_event_time is not None:
+            raise InvalidError(
+                f"register_event_time_timer({time!r}): {self._no_event_time}; register a "
+                "processing-time timer instead"
+            )
         self._backend.register_event_time_timer(time)
 
     def delete_event_time_timer(self, time: Instant) -> None:
@@ -59,6 +82,11 @@ class Context(StateFactory):
         default: object = None,
         function: object = None,
     ) -> State:
+        if ttl is not None and ttl.event_time and self._no_event_time is not None:
+            raise InvalidError(
+                f"{wanted.kind} state '{wanted.name}' lives by event time: {self._no_event_time}; "
+                "leave event_time=True out of its ttl"
+            )
         return self._backend._open(wanted, ttl, types, default=default, function=function)
 
 

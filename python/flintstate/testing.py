@@ -16,7 +16,13 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from flintstate.errors import InvalidError
-from flintstate.process import Context, KeyedProcessFunction
+from flintstate.process import (
+    PROCESSING_TIME_ONLY,
+    Context,
+    KeyedProcessFunction,
+    TimeMode,
+    check_time_mode,
+)
 from flintstate.state.backend import BackendKind, KeyedBackend
 from flintstate.state.convert import ValueType
 from flintstate.state.times import Instant, to_millis
@@ -44,7 +50,8 @@ class Harness:
     """One function over one backend, with a clock that stands until it is set.
 
     `time` names the rows' event-time column: a row below the watermark is late, and goes to
-    `on_late`. Without it no row is. Raises `InvalidError` for rows that do not fit the schema.
+    `on_late`. Without it no row is. With `time_mode="processing"` there is no watermark, as in a
+    stream in that mode. Raises `InvalidError` for rows that do not fit the schema.
 
     >>> with Harness(Quiet(), key="user", schema=schema, time="at") as harness:
     ...     harness.process(("ada", at(0)))
@@ -61,7 +68,11 @@ class Harness:
         kind: BackendKind = "heap",
         path: str | os.PathLike[str] | None = None,
         processing_time: Instant = 0,
+        time_mode: TimeMode = "event",
     ) -> None:
+        check_time_mode(time_mode)
+        if time_mode == "processing" and time is not None:
+            raise InvalidError(f"time={time!r}: no row is late; {PROCESSING_TIME_ONLY}")
         names = [key] if isinstance(key, str) else list(key)
         for name in [*names, *([] if time is None else [time])]:
             if name not in schema.names:
@@ -77,7 +88,8 @@ class Harness:
             key=pa.schema([schema.field(name) for name in names]),
             clock=lambda: self._now,
         )
-        self._context = Context(self.backend, self._now)
+        self._no_event_time = PROCESSING_TIME_ONLY if time_mode == "processing" else None
+        self._context = Context(self.backend, self._now, self._no_event_time)
         function.open(self._context)
 
     def process(self, row: Row) -> list[tuple[object, ...]]:
@@ -93,6 +105,8 @@ class Harness:
 
     def advance_watermark(self, time: Instant) -> list[tuple[object, ...]]:
         """Moves the watermark, and gives what the timers put out that are due by it."""
+        if self._no_event_time is not None:
+            raise InvalidError(f"Watermark({time!r}): {self._no_event_time}")
         return self._fire(event_time=time)
 
     def advance_processing_time(self, time: Instant) -> list[tuple[object, ...]]:
@@ -142,13 +156,16 @@ def run(
     time: str | None = None,
     kind: BackendKind = "heap",
     path: str | os.PathLike[str] | None = None,
+    time_mode: TimeMode = "event",
 ) -> list[tuple[object, ...]]:
     """All that the function puts out for rows, watermarks and the clock, in this order.
 
     The options are those of `Harness`.
     """
     out: list[tuple[object, ...]] = []
-    with Harness(function, key=key, schema=schema, time=time, kind=kind, path=path) as harness:
+    with Harness(
+        function, key=key, schema=schema, time=time, kind=kind, path=path, time_mode=time_mode
+    ) as harness:
         for event in events:
             if isinstance(event, Watermark):
                 out += harness.advance_watermark(event.time)

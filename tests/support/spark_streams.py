@@ -8,8 +8,9 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,36 @@ class Feed:
         )
         query.awaitTermination()
         return rows
+
+    def run_until(
+        self, out: DataFrame, enough: Callable[[list[tuple[Any, ...]]], bool]
+    ) -> list[tuple[Any, ...]]:
+        """Runs a batch every fifth of a second until those that are committed gave enough.
+
+        Needs a query in which batches go on without rows: a batch is known to be committed when
+        the next one comes.
+        """
+        committed: list[tuple[Any, ...]] = []
+        latest: list[tuple[Any, ...]] = []
+
+        def gather(batch: DataFrame, number: int) -> None:
+            committed.extend(latest)
+            latest[:] = map(tuple, batch.collect())
+
+        query = (
+            out.writeStream.foreachBatch(gather)
+            .option("checkpointLocation", str(self.home / "checkpoint"))
+            .outputMode("append")
+            .trigger(processingTime="200 milliseconds")
+            .start()
+        )
+        deadline = time.monotonic() + 120
+        try:
+            while not enough(committed) and not query.awaitTermination(0.1):
+                assert time.monotonic() < deadline, f"all that came are {committed}"
+        finally:
+            query.stop()
+        return committed
 
 
 @contextlib.contextmanager

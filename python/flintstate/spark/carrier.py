@@ -20,6 +20,7 @@ from flintstate.spark.claim import Claim, claim_query, who_am_i
 from flintstate.spark.frames import frame
 from flintstate.spark.packing import unpack
 from flintstate.spark.runner import Clock, Runner
+from flintstate.spark.triggers import refuse_endless_trigger
 from flintstate.state.rocksdb import RocksDbBackend
 
 __all__ = ["HANDLE_SPARK", "Carrier"]
@@ -37,12 +38,13 @@ class Carrier:
     claim: Claim
     local_dir: str | None
     runner: Runner
-    event_time: bool
     limits: Limits
 
     def __call__(
         self, key: tuple[int], frames: Iterable[pd.DataFrame], state: GroupState
     ) -> Iterator[pd.DataFrame]:
+        if self.runner.mode == "processing":
+            refuse_endless_trigger()
         storage = open_storage(self.state)
         batch_id, query_id = who_am_i()
         handle = self._handle(storage, key[0], state)
@@ -50,7 +52,8 @@ class Carrier:
             claim_query(storage, query_id, batch_id)
         payloads = _in_order(frames)
         runner = self.runner.fresh()
-        clock = Clock(_watermark(state, self.event_time), state.getCurrentProcessingTimeMs())
+        event_time = self.runner.mode == "event"
+        clock = Clock(_watermark(state, event_time), state.getCurrentProcessingTimeMs())
         bucket = Bucket(
             storage, self._local(handle), self.claim.key_schema, handle, self.limits,
             clock=lambda: clock.processing_time,
@@ -86,9 +89,13 @@ class Carrier:
     def _finish(self, handle: Handle, runner: Runner, state: GroupState) -> None:
         state.update((handle.to_bytes(),))
         earliest = runner.next_timer()
-        if earliest is not None and self.event_time:
-            # Spark's time-outs come strictly after their time, timers at theirs.
+        if earliest is None:
+            return
+        # Spark's time-outs come strictly after their time, timers at theirs.
+        if runner.mode == "event":
             state.setTimeoutTimestamp(max(earliest - 1, 1))
+        else:
+            state.setTimeoutDuration(max(earliest - 1 - state.getCurrentProcessingTimeMs(), 1))
 
     def _local(self, handle: Handle) -> Path:
         parent = self.local_dir or os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]

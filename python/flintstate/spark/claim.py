@@ -33,6 +33,7 @@ class Claim:
     max_parallelism: int
     labels: tuple[int, ...]
     key_schema: pa.Schema
+    processing_time: bool = False
 
     @property
     def buckets(self) -> int:
@@ -57,15 +58,17 @@ class Claim:
             content["max_parallelism"],
             tuple(content["labels"]),
             pa.ipc.read_schema(pa.py_buffer(base64.b64decode(content["key_schema"]))),
+            content.get("time_mode") == "processing",
         )
 
     @staticmethod
     def open(
-        storage: Storage, key_schema: pa.Schema, *, buckets: int | None, partitions: int, cores: int
-    ) -> Claim:
+        storage: Storage, key_schema: pa.Schema, *, buckets: int | None, partitions: int,
+        cores: int, processing_time: bool = False,
+    ) -> Claim:  # fmt: skip
         """The claim of a state directory, made on its first use.
 
-        Raises InvalidError where it was made with another key or number of buckets.
+        Raises InvalidError where it was made with another key, number of buckets or time mode.
         """
         claim = Claim.read(storage)
         if claim is None:
@@ -74,9 +77,9 @@ class Claim:
             if not 1 <= count <= 8192:
                 raise InvalidError(f"buckets={buckets}: between 1 and 8192 are possible")
             labels = tuple(choose_labels(count, partitions))
-            claim = Claim(new_version(), parallelism, labels, key_schema)
+            claim = Claim(new_version(), parallelism, labels, key_schema, processing_time)
             claim = claim._write(storage)
-        claim._check(storage.root, key_schema, buckets)
+        claim._check(storage.root, key_schema, buckets, processing_time)
         return claim
 
     def _write(self, storage: Storage) -> Claim:
@@ -87,6 +90,8 @@ class Claim:
             "key": _describe(self.key_schema),
             "key_schema": base64.b64encode(self.key_schema.serialize().to_pybytes()).decode(),
         }
+        if self.processing_time:
+            content["time_mode"] = "processing"
         try:
             storage.publish(_CLAIM, seal_json(CLAIM, content))
         except InvalidError:  # someone was faster: theirs holds
@@ -96,7 +101,9 @@ class Claim:
             return other
         return self
 
-    def _check(self, where: str, key_schema: pa.Schema, buckets: int | None) -> None:
+    def _check(
+        self, where: str, key_schema: pa.Schema, buckets: int | None, processing_time: bool
+    ) -> None:
         if self.key_schema != key_schema:
             raise InvalidError(
                 f"state directory {where}: it is keyed by {_describe(self.key_schema)}, this query "
@@ -106,6 +113,12 @@ class Claim:
             raise InvalidError(
                 f"state directory {where}: it has {self.buckets} buckets, buckets={buckets} was "
                 "asked for: their number can't change; leave buckets= out, or give another state="
+            )
+        if processing_time != self.processing_time:
+            raise InvalidError(
+                f"state directory {where}: its query was made "
+                f"{'with' if self.processing_time else 'without'} time_mode='processing': timers "
+                "that wait there would be lost; keep the mode, or give another state="
             )
 
 

@@ -17,7 +17,7 @@ from pyspark.sql.streaming.state import GroupStateTimeout
 from flintstate.checkpoint.handle import ROOT_BYTES_MAX
 from flintstate.checkpoint.storage import open_storage
 from flintstate.errors import InvalidError
-from flintstate.process import KeyedProcessFunction
+from flintstate.process import KeyedProcessFunction, TimeMode, check_time_mode
 from flintstate.spark.bucket import Limits
 from flintstate.spark.carrier import HANDLE_SPARK, Carrier
 from flintstate.spark.claim import Claim
@@ -29,6 +29,7 @@ from flintstate.spark.schemas import (
     key_schema,
     watermark_metadata,
 )
+from flintstate.spark.triggers import watch_triggers
 
 __all__ = ["Keyed", "keyed"]
 
@@ -71,16 +72,27 @@ class Keyed:
     buckets: int | None
     local_dir: str | None
 
-    def process(self, function: KeyedProcessFunction[Any], *, schema: SchemaLike) -> DataFrame:
+    def process(
+        self,
+        function: KeyedProcessFunction[Any],
+        *,
+        schema: SchemaLike,
+        time_mode: TimeMode | None = None,
+    ) -> DataFrame:
         """Runs a function for each row; `schema` is that of the tuples it yields.
 
-        Raises InvalidError where the function can't be pickled, or the schema has a type that
-        can't pass.
+        `time_mode` (fixed on first use) is whose timers fire in time for keys without rows: event
+        time where the stream has a watermark, unless "processing" is asked for. Then no row is
+        late, and the query wants a trigger with an interval: each one runs a batch.
+
+        Raises InvalidError where the function can't be pickled, the schema has a type that can't
+        pass, or "event" is asked for without a watermark.
         """
         if not isinstance(function, KeyedProcessFunction):
             raise InvalidError(f"process({function!r}): a KeyedProcessFunction is expected")
-        time = event_time_column(self.df)
-        return self._run(RowRunner(function, self._names, time and time[0]), schema)
+        time = self._event_time(time_mode)
+        mode: TimeMode | None = time_mode if time is None else "event"
+        return self._run(RowRunner(function, self._names, time and time[0], mode), schema, time)
 
     def process_batches(self, function: BatchFunction, *, schema: SchemaLike) -> DataFrame:
         """Runs `function(batch, ctx)` for the rows of each bucket at once; it yields batches.
@@ -88,13 +100,27 @@ class Keyed:
         Raises InvalidError as `process` does.
         """
         time = event_time_column(self.df)
-        return self._run(BatchRunner(function, self._names, time and time[0]), schema)
+        mode: TimeMode | None = None if time is None else "event"
+        return self._run(BatchRunner(function, self._names, time and time[0], mode), schema, time)
 
     @property
     def _names(self) -> tuple[str, ...]:
         return tuple(self.key.names)
 
-    def _run(self, runner: Runner, schema: SchemaLike) -> DataFrame:
+    def _event_time(self, mode: TimeMode | None) -> tuple[str, int] | None:
+        """The event-time column and its delay; None where the query has no event time."""
+        if mode is not None:
+            check_time_mode(mode)
+        if mode == "processing":
+            return None
+        time = event_time_column(self.df)
+        if mode == "event" and time is None:
+            raise InvalidError(
+                "time_mode='event': the stream has no watermark: give it one by withWatermark"
+            )
+        return time
+
+    def _run(self, runner: Runner, schema: SchemaLike, time: tuple[str, int] | None) -> DataFrame:
         session = self.df.sparkSession
         output = _struct(schema)
         runner.output = arrow_schema(output, "output")
@@ -110,13 +136,12 @@ class Keyed:
             buckets=self.buckets,
             partitions=_number(session, "spark.sql.shuffle.partitions", 200),
             cores=session.sparkContext.defaultParallelism,
+            processing_time=runner.mode == "processing",
         )
-        time = event_time_column(self.df)
         retained = _number(session, "spark.sql.streaming.minBatchesToRetain", 100)
         carrier = Carrier(
-            storage.root, claim, self.local_dir, runner, time is not None,
-            Limits(batches_retained=retained),
-        )  # fmt: skip
+            storage.root, claim, self.local_dir, runner, Limits(batches_retained=retained)
+        )
         packer = Packer(self._names, claim.labels, claim.max_parallelism, self.schema, storage.root)
         packed = self.df.mapInArrow(packer, PACKED_SPARK)
         timeout = GroupStateTimeout.NoTimeout
@@ -124,6 +149,9 @@ class Keyed:
             mark = F.col("time").alias("time", metadata=watermark_metadata(time[1]))
             packed = packed.select("bucket", mark, "partition", "ordinal", "payload")
             timeout = GroupStateTimeout.EventTimeTimeout
+        elif runner.mode == "processing":
+            watch_triggers(session)
+            timeout = GroupStateTimeout.ProcessingTimeTimeout
         return packed.groupBy("bucket").applyInPandasWithState(
             carrier,
             output,

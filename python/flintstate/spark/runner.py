@@ -15,13 +15,18 @@ import pyarrow.compute as pc
 
 from flintstate import _core
 from flintstate.errors import InvalidError
-from flintstate.process import Context, KeyedProcessFunction
+from flintstate.process import PROCESSING_TIME_ONLY, Context, KeyedProcessFunction, TimeMode
 from flintstate.spark.rows import row_type, to_batch
 from flintstate.state.rocksdb import RocksDbBackend
 
 __all__ = ["BatchRunner", "Clock", "RowRunner", "Runner"]
 
 _OUTPUT_ROWS = 1 << 16
+_NO_EVENT_TIME: dict[TimeMode | None, str | None] = {
+    "event": None,
+    "processing": PROCESSING_TIME_ONLY,
+    None: "the stream has no watermark (withWatermark)",
+}
 
 
 @dataclass(frozen=True)
@@ -33,10 +38,16 @@ class Clock:
 
 
 class Runner(ABC):
-    """A user's function, made ready for one bucket and batch by `begin`."""
+    """A user's function, made ready for one bucket and batch by `begin`.
 
-    def __init__(self, key_names: tuple[str, ...], time_column: str | None) -> None:
+    `mode` is whose timers the bucket is called for; None where it is called for its rows alone.
+    """
+
+    def __init__(
+        self, key_names: tuple[str, ...], time_column: str | None, mode: TimeMode | None = None
+    ) -> None:
         self.output = pa.schema([])
+        self.mode = mode
         self._key_names = key_names
         self._time_column = time_column
 
@@ -48,7 +59,7 @@ class Runner(ABC):
         """Opens what the function opens."""
         self._backend = backend
         self._clock = clock
-        self._context = Context(backend, clock.processing_time)
+        self._context = Context(backend, clock.processing_time, _NO_EVENT_TIME[self.mode])
 
     @abstractmethod
     def fire(self) -> Iterator[pa.RecordBatch]:
@@ -59,8 +70,10 @@ class Runner(ABC):
         """Runs the function over rows; gives what it puts out."""
 
     def next_timer(self) -> int | None:
-        """When the earliest event-time timer is due."""
-        return self._backend.next_event_time_timer()
+        """When the bucket has to be called, whether it has rows or not."""
+        if self.mode == "event":
+            return self._backend.next_event_time_timer()
+        return self._backend.next_processing_time_timer() if self.mode == "processing" else None
 
     def _split_late(self, rows: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
         """The rows below the watermark, and all others."""
@@ -82,8 +95,9 @@ class BatchRunner(Runner):
         function: Callable[[pa.RecordBatch, Any], Iterable[pa.RecordBatch]],
         key_names: tuple[str, ...],
         time_column: str | None,
+        mode: TimeMode | None = None,
     ) -> None:
-        super().__init__(key_names, time_column)
+        super().__init__(key_names, time_column, mode)
         self._function = function
 
     def fire(self) -> Iterator[pa.RecordBatch]:
@@ -127,8 +141,9 @@ class RowRunner(Runner):
         function: KeyedProcessFunction[Any],
         key_names: tuple[str, ...],
         time_column: str | None,
+        mode: TimeMode | None = None,
     ) -> None:
-        super().__init__(key_names, time_column)
+        super().__init__(key_names, time_column, mode)
         self._function = function
 
     def begin(self, backend: RocksDbBackend, clock: Clock) -> None:

@@ -90,6 +90,34 @@ def test_processing_time_goes_as_it_is_told() -> None:
     assert run(Later(), events, key="user", schema=SCHEMA) == [("ada", 15, 20)]
 
 
+def test_in_the_processing_time_mode_there_is_no_event_time() -> None:
+    options: Any = {"key": "user", "schema": SCHEMA, "time_mode": "processing"}
+    with pytest.raises(InvalidError, match=r"register_event_time_timer.*time_mode='processing'"):
+        run(Quiet(), [("ada", at(0))], **options)
+    with pytest.raises(InvalidError, match=r"Watermark.*time_mode='processing'"):
+        run(Count(), [Watermark(5)], **options)
+    with pytest.raises(InvalidError, match="time='at': no row is late"):
+        run(Count(), [], time="at", **options)
+    with pytest.raises(InvalidError, match="time_mode='wall'"):
+        run(Count(), [], **{**options, "time_mode": "wall"})
+
+
+def test_in_the_processing_time_mode_timers_fire_by_the_clock_that_is_set() -> None:
+    class Later(Count):
+        def process_element(self, row: Any, ctx: Context) -> Iterator[tuple[object, ...]]:
+            ctx.register_processing_time_timer(ctx.current_processing_time + 10)
+            yield from super().process_element(row, ctx)
+
+        def on_timer(self, time: int, ctx: Context) -> Iterator[tuple[object, ...]]:
+            yield ctx.current_key, "timer", time, self.n.value()
+
+    events = [ProcessingTime(5), ("ada", None), ("bob", None), ProcessingTime(15), ("ada", None)]
+    out = run(Later(), events, key="user", schema=SCHEMA, time_mode="processing")
+    assert out == [
+        ("ada", 1), ("bob", 1), ("ada", "timer", 15, 1), ("bob", "timer", 15, 1), ("ada", 2),
+    ]  # fmt: skip
+
+
 def test_a_timer_may_register_timers() -> None:
     class Tick(KeyedProcessFunction[Any]):
         def process_element(self, row: Any, ctx: Context) -> None:
