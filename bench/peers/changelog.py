@@ -62,9 +62,9 @@ def megabytes(row: Row, name: str) -> str:
 
 
 def throughput(rows: list[Row]) -> None:
-    """The writer against zstd in memory, and against zstd whose output goes to a file."""
+    """The writer against zstd in memory, zstd into a file, and a file of the blocks as they are."""
     table(
-        "records | level | block | ours | zstd | ratio | zstd into a file | ratio",
+        "records | level | block | ours | zstd | ratio | zstd into a file | ratio | bare write",
         (
             (
                 "random bytes" if row["random"] else "state changes",
@@ -75,6 +75,7 @@ def throughput(rows: list[Row]) -> None:
                 f"**{row['ratio']:.2f}x**",
                 megabytes(row, "file_MB/s"),
                 f"{row['file_ratio']:.2f}x",
+                megabytes(row, "write_MB/s"),
             )
             for row in rows
         ),

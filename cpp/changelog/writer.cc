@@ -1,7 +1,9 @@
 #include "changelog/writer.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <new>
+#include <system_error>
 #include <utility>
 
 namespace flint::changelog {
@@ -262,7 +264,12 @@ Result<Segment> Writer::Roll(const std::string& path, const VersionId& version,
   FLINT_RETURN_IF_ERROR(pipeline_->Flush(last_sequence_));
   FLINT_ASSIGN_OR_RETURN(SegmentFile next,
                          CreateFile(path, options_, last_sequence_ + 1, version, parent));
-  FLINT_ASSIGN_OR_RETURN(Segment segment, pipeline_->Finish(Durability::kMachine));
+  Result<Segment> segment = pipeline_->Finish(Durability::kMachine);
+  if (!segment.ok()) {
+    std::error_code ignored;
+    std::filesystem::remove(path, ignored);  // nothing is in it: whoever tries again needs the name
+    return segment;
+  }
   pipeline_->GoOn(std::move(next));
   path_ = path;
   return segment;

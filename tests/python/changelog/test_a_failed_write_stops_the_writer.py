@@ -79,5 +79,33 @@ def test_a_full_disk_stops_the_writer(full_disk: tuple[Path, str]) -> None:
     assert ("free some space" in said) or limit != "none"
 
 
+ROLL_FAILS = """
+import resource, sys
+from flintstate import StorageError, changelog
+
+path = sys.argv[1]
+log = changelog.Writer(path)
+log.append(changelog.PUT, table=1, key=b"k", value=b"v")
+log.sync()
+resource.setrlimit(resource.RLIMIT_FSIZE, (256, 256))  # the index does not fit
+try:
+    log.roll(path + ".next")
+except StorageError as error:
+    assert "File too large" in str(error), error
+else:
+    raise AssertionError("the roll was said to have succeeded")
+"""
+
+
+def test_a_roll_that_fails_leaves_no_file_in_the_way(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    subprocess.run(
+        [sys.executable, "-c", ROLL_FAILS, path],
+        check=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_a_file_size_limit_stops_the_writer(tmp_path: Path) -> None:
     assert "File too large" in fail_for_good(tmp_path / "log", "RLIMIT_FSIZE", 1 << 20)
