@@ -192,7 +192,7 @@ def main() -> None:
         cache = cache_directory()
         for name in arguments.names or table:
             path = fetch(table[name], cache)
-            if arguments.into:
+            if arguments.into and arguments.into.resolve() != path.parent.resolve():
                 arguments.into.mkdir(parents=True, exist_ok=True)
                 path = Path(shutil.copy(path, arguments.into))
             print(path)

@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import http.server
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -87,6 +88,17 @@ def test_archives_in_the_source_distribution_are_taken(cache: Path, tmp_path: Pa
     archive.parent.mkdir(parents=True)
     archive.write_bytes(GOOD)
     assert fetch.fetch(source(upstream=NOWHERE), cache) == archive
+
+
+def test_archives_are_gathered_for_the_source_distribution_again_and_again(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, upstream: str
+) -> None:
+    monkeypatch.setattr(fetch, "read_table", lambda: {"lib": source(upstream=f"{upstream}/good")})
+    archives = tmp_path / "checkout" / "archives"
+    monkeypatch.setattr(sys, "argv", ["fetch.py", "--into", str(archives), "lib"])
+    for _ in range(2):
+        fetch.main()
+        assert (archives / "lib-1.0.tar.gz").read_bytes() == GOOD
 
 
 def test_a_local_archive_with_a_wrong_hash_is_refused_by_name(
