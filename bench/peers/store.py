@@ -1,9 +1,12 @@
 """The store against rocksdict and against RocksDB in C++, with the same RocksDB options.
 
     PYTHONPATH=python python bench/peers/store.py [--rows 1000000] [--rounds 5] [--only WORD]
+        [--threads N] [--peer same|defaults]
 
 Keys are random 64-bit integers (8 bytes), values 100 bytes: for us an int64, a float64 and a string
-of 83 bytes (a row has a byte of its own), for the peers 100 raw bytes. One thread. See
+of 83 bytes (a row has a byte of its own), for the peers 100 raw bytes. One thread calls; a call of
+ours may use as many as Store.open gives it, or --threads. --peer defaults leaves rocksdict as it
+comes, but for raw bytes and the write-ahead log, which is off for everyone. See
 docs/benchmarking.md for the traps.
 """
 
@@ -17,6 +20,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +33,7 @@ import flintstate as fs
 
 BATCH = 10_000
 LOOKUP = 1_000
+PUT = "put, batches of 10,000 random keys"
 MEMORY = 512 << 20
 MEMTABLE = 64 << 20
 FLOOR = Path(__file__).resolve().parents[2] / "build/release/store_bench"
@@ -88,14 +93,30 @@ def directory() -> Iterator[str]:
         shutil.rmtree(path)
 
 
+@dataclass
+class Setting:
+    """What the command line says of the two sides."""
+
+    threads: int | None = None
+    same_options: bool = True
+
+
+SETTING = Setting()
+
+
 @contextmanager
 def our_table(path: str) -> Iterator[tuple[fs.Store, fs.Table]]:
-    with fs.Store.open(f"{path}/ours", memory=MEMORY, durability="none") as store:
+    with fs.Store.open(
+        f"{path}/ours", memory=MEMORY, durability="none", threads=SETTING.threads
+    ) as store:
         yield store, store.table("rows", key=KEY, value=VALUE)
 
 
-@contextmanager
-def their_table(path: str) -> Iterator[rocksdict.Rdict]:
+def their_options() -> rocksdict.Options:
+    options = rocksdict.Options(raw_mode=True)
+    options.create_if_missing(True)
+    if not SETTING.same_options:
+        return options
     blocks = rocksdict.BlockBasedOptions()
     blocks.set_block_cache(rocksdict.Cache.new_hyper_clock_cache(MEMORY, 0))
     blocks.set_bloom_filter(10, False)
@@ -104,14 +125,17 @@ def their_table(path: str) -> Iterator[rocksdict.Rdict]:
     blocks.set_data_block_index_type(rocksdict.DataBlockIndexType.binary_and_hash())
     blocks.set_cache_index_and_filter_blocks(True)
     blocks.set_pin_l0_filter_and_index_blocks_in_cache(True)
-    options = rocksdict.Options(raw_mode=True)
-    options.create_if_missing(True)
     options.set_block_based_table_factory(blocks)
     options.set_write_buffer_size(MEMTABLE)
     options.set_max_write_buffer_number(3)
     options.set_compression_type(rocksdict.DBCompressionType.lz4())
     options.set_max_background_jobs(2)
-    table = rocksdict.Rdict(f"{path}/theirs", options)
+    return options
+
+
+@contextmanager
+def their_table(path: str) -> Iterator[rocksdict.Rdict]:
+    table = rocksdict.Rdict(f"{path}/theirs", their_options())
     no_log = rocksdict.WriteOptions()
     no_log.disable_wal = True
     table.set_write_options(no_log)
@@ -160,22 +184,30 @@ def floor(name: str, rows: int, store: str | None = None) -> Callable[[], float]
     return run
 
 
-def put_batches(data: Data, rounds: int) -> None:
+def our_puts(data: Data) -> Callable[[], float]:
     batches = data.batches()
 
-    def ours() -> float:
+    def run() -> float:
         with directory() as path, our_table(path) as (_, table):
             return seconds(lambda: [table.put(batch) for batch in batches])
 
+    return run
+
+
+def put_batches(data: Data, rounds: int) -> None:
     def theirs() -> float:
         with directory() as path, their_table(path) as table:
             return seconds(lambda: their_batches(table, data))
 
-    work = "put, batches of 10,000 random keys"
-    compare(work, "rocksdict WriteBatch", ours, theirs, amount=data.rows, rounds=rounds)
-    if FLOOR.exists():
-        for name in ("RocksDbPut", "RocksDbPutSorted"):
-            compare(work, name, ours, floor(name, data.rows), amount=data.rows, rounds=rounds)
+    compare(PUT, "rocksdict WriteBatch", our_puts(data), theirs, amount=data.rows, rounds=rounds)
+
+
+def put_floors(data: Data, rounds: int) -> None:
+    if not FLOOR.exists():
+        return
+    ours = our_puts(data)
+    for name in ("RocksDbPut", "RocksDbPutSorted"):
+        compare(PUT, name, ours, floor(name, data.rows), amount=data.rows, rounds=rounds)
 
 
 def ingest(data: Data, rounds: int) -> None:
@@ -311,18 +343,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", default="", help="run the parts whose name contains this")
+    parser.add_argument("--only", default="", help="run the parts whose name begins so")
+    parser.add_argument("--threads", type=int, help="of ours; as Store.open has it if not given")
+    parser.add_argument("--peer", choices=["same", "defaults"], default="same")
     arguments = parser.parse_args()
+    SETTING.threads = arguments.threads
+    SETTING.same_options = arguments.peer == "same"
     data = Data(arguments.rows)
     print(f"{arguments.rows:,} rows, {arguments.rounds} rounds\n\n{HEADER}")
     parts: list[tuple[str, Callable[[], None]]] = [
         ("put", lambda: put_batches(data, arguments.rounds)),
+        ("floor of put", lambda: put_floors(data, arguments.rounds)),
         ("ingest", lambda: ingest(data, arguments.rounds)),
         ("reads", lambda: reads(data, arguments.rounds)),
         ("checkpoint", lambda: checkpoint(arguments.rounds)),
     ]
     for name, part in parts:
-        if arguments.only in name:
+        if name.startswith(arguments.only):
             part()
 
 

@@ -39,7 +39,8 @@ ReadMode ReadModeOf(const std::string& word) {
 
 std::shared_ptr<Store> OpenStore(const py::bytes& path, uint64_t memory,
                                  const std::string& durability, bool read_only, bool create,
-                                 const std::string& compression, const std::string& read_mode) {
+                                 const std::string& compression, const std::string& read_mode,
+                                 int threads) {
   StoreOptions options;
   options.memory_bytes = memory;
   options.durability = DurabilityOf(durability);
@@ -47,6 +48,7 @@ std::shared_ptr<Store> OpenStore(const py::bytes& path, uint64_t memory,
   options.create_if_missing = create;
   options.compression = CompressionOf(compression);
   options.read_mode = ReadModeOf(read_mode);
+  options.threads = threads;
   std::string directory = path;
   return Unwrap(WithoutGil([&] { return Store::Open(directory, options); }));
 }
@@ -78,7 +80,7 @@ void BindStore(py::module_& m) {
       // constructors
       .def(py::init(&OpenStore), py::arg("path"), py::kw_only(), py::arg("memory"),
            py::arg("durability"), py::arg("read_only"), py::arg("create"), py::arg("compression"),
-           py::arg("read_mode"))
+           py::arg("read_mode"), py::arg("threads"))
       // properties
       .def_property_readonly("closed", [](Store& self) { return self.database().closed(); })
       .def_property_readonly("read_only", [](Store& self) { return self.database().read_only(); })

@@ -100,7 +100,7 @@ BoundScan Scan(BoundTable& self, py::object prefix, py::object lower, py::object
   options.limit = limit;
   options.columns = std::move(columns);
   options.snapshot = BoundSnapshot::Of(snapshot, *self.table);
-  options.batch_rows = batch_rows;
+  options.batch.rows = batch_rows;
   if (batch_rows < 1) Check(Status::Invalid("batch_rows: give at least 1"));
   if (limit.value_or(0) < 0) Check(Status::Invalid("limit: give none, or at least 0"));
   return {Unwrap(WithoutGil([&] { return RangeScan::Make(self.table, std::move(options)); }))};

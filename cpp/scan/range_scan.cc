@@ -1,129 +1,86 @@
 #include "scan/range_scan.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace flint {
 namespace {
 
-std::string_view ToView(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
+// A scan that goes on behind so many rows is a large one. They are its first batch, so that it
+// is known soon.
+constexpr int64_t kFirstRows = 16384;
 
 }  // namespace
+
+bool RangeScan::MayReadAhead() const {
+  return undecided_ && batch_.rows >= kFirstRows && rows_left_ > 4 * batch_.rows;
+}
 
 Result<std::unique_ptr<RangeScan>> RangeScan::Make(const std::shared_ptr<Table>& table,
                                                    ScanOptions options) {
   FLINT_RETURN_IF_ERROR(table->Usable());
-  std::unique_ptr<RangeScan> scan(new RangeScan(table, std::move(options)));
-  FLINT_RETURN_IF_ERROR(scan->Choose());
-  FLINT_RETURN_IF_ERROR(scan->OpenCursor());
+  FLINT_ASSIGN_OR_RETURN(auto pin, table->database()->Enter());
+  std::unique_ptr<RangeScan> scan(new RangeScan(options));
+  scan->undecided_ = table->database()->helpers().threads() > 1;
+  std::shared_ptr<const Snapshot> snapshot = std::move(options.snapshot);
+  if (snapshot == nullptr && scan->MayReadAhead()) {
+    FLINT_ASSIGN_OR_RETURN(snapshot, table->database()->NewSnapshot());
+  }
+  FLINT_ASSIGN_OR_RETURN(
+      scan->plan_, ScanPlan::Make(table, options.columns, std::move(snapshot), options.reverse));
+  FLINT_ASSIGN_OR_RETURN(scan->reader_, RangeReader::Open(scan->plan_, std::move(options.range)));
   return scan;
 }
 
-std::vector<std::string> RangeScan::Names(const Schema& all) const {
-  if (options_.columns) return *options_.columns;
-  std::vector<std::string> names;
-  for (const Field& field : all.fields) names.push_back(field.name);
-  return names;
+BatchLimits RangeScan::NextLimits() const {
+  BatchLimits limits = batch_;
+  if (MayReadAhead()) limits = {kFirstRows, batch_.bytes / 4};
+  limits.rows = std::min(limits.rows, rows_left_);
+  return limits;
 }
 
-// Which columns are asked for, and who decodes them.
-Status RangeScan::Choose() {
-  const TableSchema& table = table_->schema();
-  const Schema all = table.columns();
-  const int num_keys = static_cast<int>(table.key.size());
-  key_places_.assign(table.key.size(), -1);
-  std::vector<int> values;
-  for (const std::string& name : Names(all)) {
-    const int at = all.IndexOf(name);
-    const int place = static_cast<int>(schema_.size());
-    if (at < 0 || schema_.IndexOf(name) >= 0) {
-      return Status::Invalid("table '" + table.name +
-                             "': " + (at < 0 ? "there is no column '" : "columns has twice '") +
-                             name + "'; the table's are " + all.ToString());
-    }
-    schema_.fields.push_back(all[static_cast<size_t>(at)]);
-    if (at < num_keys) {
-      key_places_[static_cast<size_t>(at)] = place;
-      if (key_decoder_ == nullptr) key_decoder_ = std::make_unique<KeyDecoder>(table.key);
+// The next part's first batch, or none.
+Result<std::optional<OwnedArray>> RangeScan::TakePart() {
+  std::optional<OwnedArray> batch;
+  FLINT_ASSIGN_OR_RETURN(auto part, ahead_->Next(rows_left_));
+  if (!part) {
+    ahead_.reset();
+    return batch;
+  }
+  reader_ = std::move(part->reader);
+  batch = std::move(part->batch);
+  if (batch && (*batch)->length > rows_left_) {
+    batch.reset();
+    FLINT_ASSIGN_OR_RETURN(reader_, RangeReader::Open(plan_, std::move(part->range)));
+  }
+  return batch;
+}
+
+Result<std::optional<OwnedArray>> RangeScan::Read() {
+  std::optional<OwnedArray> batch;
+  while (!batch && rows_left_ > 0 && (reader_ != nullptr || ahead_ != nullptr)) {
+    if (reader_ == nullptr) {
+      FLINT_ASSIGN_OR_RETURN(batch, TakePart());
+    } else if (reader_->at_end()) {
+      reader_.reset();
+    } else if (reader_->rows_done() > 0 && MayReadAhead()) {
+      undecided_ = false;
+      ahead_ = ReadAhead::Make(plan_, *reader_, batch_);
+      if (ahead_ != nullptr) reader_.reset();
     } else {
-      value_places_.push_back(place);
-      values.push_back(at - num_keys);
+      FLINT_ASSIGN_OR_RETURN(batch, reader_->Read(NextLimits()));
     }
   }
-  if (!values.empty()) row_decoder_ = std::make_unique<RowDecoder>(table.row, std::move(values));
-  return {};
-}
-
-Status RangeScan::OpenCursor() {
-  CursorOptions cursor;
-  cursor.lower = options_.range.lower;
-  cursor.upper = options_.range.upper.value_or("");
-  cursor.snapshot = options_.snapshot;
-  at_end_ = options_.range.upper && *options_.range.upper <= options_.range.lower;
-  FLINT_ASSIGN_OR_RETURN(cursor_, table_->database()->NewCursor(table_->family(), cursor));
-  FLINT_ASSIGN_OR_RETURN(auto pin, table_->database()->Enter());
-  if (options_.reverse)
-    cursor_->iterator()->SeekToLast();
-  else
-    cursor_->iterator()->SeekToFirst();
-  return cursor_->status();
-}
-
-void RangeScan::Gather(int64_t rows_left, size_t bytes_left) {
-  block_.Clear();
-  auto* it = cursor_->iterator();
-  const std::string_view none;
-  while (it->Valid() && static_cast<int64_t>(block_.size()) < rows_left &&
-         block_.bytes() < bytes_left && !block_.full()) {
-    std::string_view key = key_decoder_ ? ToView(it->key()) : none;
-    std::string_view row = row_decoder_ ? ToView(it->value()) : none;
-    block_.Append(key, row);
-    if (options_.reverse)
-      it->Prev();
-    else
-      it->Next();
-  }
-  at_end_ = !it->Valid();
-}
-
-Status RangeScan::DecodeBlock(BatchBuilder* batch) const {
-  auto builders = [batch](const std::vector<int>& places) {
-    std::vector<ColumnBuilder*> out;
-    for (int at : places) out.push_back(at < 0 ? nullptr : &batch->column(static_cast<size_t>(at)));
-    return out;
-  };
-  if (key_decoder_) {
-    FLINT_RETURN_IF_ERROR(key_decoder_->Append(block_.keys(), builders(key_places_)));
-  }
-  if (!row_decoder_) return {};
-  return row_decoder_->Decode(block_.rows(), builders(value_places_));
+  return batch;
 }
 
 Result<std::optional<OwnedArray>> RangeScan::Next() {
-  FLINT_ASSIGN_OR_RETURN(auto pin, table_->database()->Enter());
-  int64_t limit = options_.limit.value_or(std::numeric_limits<int64_t>::max());
-  if (at_end_ || limit <= 0) return std::optional<OwnedArray>();
-  const int64_t most = std::min(limit, options_.batch_rows);
-  BatchBuilder batch(schema_);
-  int64_t rows = 0;
-  size_t bytes = 0;
-  while (!at_end_ && rows < most && bytes < options_.batch_bytes) {
-    Gather(most - rows, options_.batch_bytes - bytes);
-    Status decoded = DecodeBlock(&batch).WithContext("table '" + table_->schema().name + "'");
-    FLINT_RETURN_IF_ERROR(decoded);
-    const bool first = rows == 0;
-    rows += static_cast<int64_t>(block_.size());
-    bytes += block_.bytes();
-    if (first && !at_end_ && bytes > 0) {
-      const size_t fit = options_.batch_bytes / bytes * static_cast<size_t>(rows);
-      batch.ReserveAlike(std::min(most, static_cast<int64_t>(fit)), options_.batch_bytes);
-    }
-  }
-  FLINT_RETURN_IF_ERROR(cursor_->status());
-  if (options_.limit) *options_.limit -= rows;
-  if (rows == 0) return std::optional<OwnedArray>();
-  return std::optional<OwnedArray>(batch.Finish(rows));
+  FLINT_ASSIGN_OR_RETURN(auto pin, plan_->table().database()->Enter());
+  FLINT_RETURN_IF_ERROR(failed_);
+  auto batch = Read();
+  failed_ = batch.status();  // what follows it would look as if nothing was missing
+  if (batch.ok() && *batch) rows_left_ -= (**batch)->length;
+  return batch;
 }
 
 }  // namespace flint

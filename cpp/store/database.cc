@@ -26,6 +26,7 @@ Database::~Database() {
     // The threads and locks that RocksDB counts on were not copied into this process.
     static_cast<void>(db_.release());
     static_cast<void>(claim_.release());
+    static_cast<void>(helpers_.release());
     new std::shared_ptr<MemoryBudget>(std::move(memory_));
     return;
   }
@@ -62,6 +63,7 @@ Status Database::Close() {
 }
 
 Status Database::CloseRocksDb() {
+  helpers_.reset();
   if (db_ == nullptr) return {};
   {
     std::lock_guard<std::mutex> lock(children_mutex_);
@@ -259,6 +261,18 @@ Status Database::Compact(Family* family) {
 uint64_t Database::LastSequence() const {
   auto pin = const_cast<Database*>(this)->Enter();
   return pin.ok() ? db_->GetLatestSequenceNumber() : 0;
+}
+
+uint64_t Database::ApproximateBytes(Family* family, std::string_view lower,
+                                    std::string_view upper) const {
+  auto pin = const_cast<Database*>(this)->Enter();
+  if (!pin.ok()) return 0;
+  rocksdb::SizeApproximationOptions options;
+  options.include_memtables = true;
+  const rocksdb::Range range(ToSlice(lower), ToSlice(upper));
+  uint64_t bytes = 0;
+  if (!db_->GetApproximateSizes(options, family, &range, 1, &bytes).ok()) return 0;
+  return bytes;
 }
 
 uint64_t Database::Property(Family* family, const std::string& name) const {

@@ -14,6 +14,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/helpers.h"
 #include "base/status.h"
 #include "store/database_options.h"
 #include "store/memory.h"
@@ -82,8 +83,9 @@ class Database : public std::enable_shared_from_this<Database> {
 
   // For whoever works on raw() or on a cursor: take one, then work, then let go.
   inline Result<DatabasePin> Enter();
-  // The two below require a pin.
+  // The three below require a pin.
   rocksdb::DB* raw() const { return db_.get(); }
+  Helpers& helpers() const { return *helpers_; }
   // RocksDB's options of a family, as this database makes them (to write files to ingest).
   rocksdb::Options OptionsOf(Family* family) const;
 
@@ -125,6 +127,8 @@ class Database : public std::enable_shared_from_this<Database> {
   Status Flush(const std::vector<Family*>& families = {});  // empty: all
   Status Compact(Family* family);
   uint64_t LastSequence() const;  // of the newest write; 0 if closed
+  // About how many bytes the keys in [lower, upper) and their values take, as they are stored.
+  uint64_t ApproximateBytes(Family* family, std::string_view lower, std::string_view upper) const;
   // A RocksDB property that is a number ("rocksdb.estimate-num-keys"); 0 where unknown.
   uint64_t Property(Family* family, const std::string& name) const;
 
@@ -154,6 +158,7 @@ class Database : public std::enable_shared_from_this<Database> {
   const DatabaseOptions options_;
   ReadMode read_mode_;
   const uint64_t generation_;  // ForkGeneration() of the process that opened it
+  std::unique_ptr<Helpers> helpers_;
   std::shared_ptr<MemoryBudget> memory_;
   std::unique_ptr<DirectoryClaim> claim_;
   std::unique_ptr<rocksdb::DB> db_;

@@ -160,7 +160,8 @@ Database::Database(const std::string& directory, const DatabaseOptions& options)
     : directory_(CanonicalDirectory(directory)),
       options_(options),
       read_mode_(AddressSpaceIsLimited() ? ReadMode::kCache : options.read_mode),
-      generation_(ForkGeneration()) {}
+      generation_(ForkGeneration()),
+      helpers_(std::make_unique<Helpers>(options.threads)) {}
 
 Status Database::OpenRocksDb() {
   FLINT_ASSIGN_OR_RETURN(auto described, DescribeFamilies());

@@ -54,6 +54,7 @@ struct DatabaseOptions {
   Compression compression = Compression::kLz4;
   uint64_t memory_bytes = 0;  // The process's budget (MemoryBudget::Share).
   int background_jobs = 0;    // Threads for flushes and compactions. 0: the processors, 2 to 4.
+  int threads = 1;            // That one call may keep busy, its own among them (Helpers).
 };
 
 }  // namespace flint

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
+#include "base/fork.h"
 #include "store/directory.h"
 #include "store/rocksdb_status.h"
 
@@ -16,15 +18,19 @@ namespace {
 
 constexpr char kDirectoryPrefix[] = "ingest-";
 constexpr uint64_t kTableBytes = 64ull << 20;
-constexpr size_t kMergedMax = 64;  // runs that are merged at a time
+constexpr size_t kSharedBytes = 4ull
+                                << 20;  // from which on it is worth to write files side by side
+constexpr size_t kMergedMax = 64;       // runs that are merged at a time
 constexpr int64_t kReportRows = 1 << 16;
 
 std::atomic<uint64_t> next_ingestion{0};
 
 rocksdb::Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
 
-size_t BufferBytes(const MemoryBudget& memory) {
-  return static_cast<size_t>(std::clamp<uint64_t>(memory.bytes() / 4, 1 << 20, 256 << 20));
+// Of one buffer: where helpers spill, a second is filled meanwhile.
+size_t BufferBytes(const Database& database) {
+  const uint64_t all = std::clamp<uint64_t>(database.memory().bytes() / 4, 1 << 20, 256 << 20);
+  return static_cast<size_t>(database.helpers().threads() > 1 ? all / 2 : all);
 }
 
 }  // namespace
@@ -54,21 +60,32 @@ Result<std::unique_ptr<Ingestion>> Ingestion::Make(std::shared_ptr<Table> table,
 Ingestion::Ingestion(std::shared_ptr<Table> table, Report report)
     : table_(std::move(table)),
       report_(std::move(report)),
+      caller_(std::this_thread::get_id()),
+      generation_(ForkGeneration()),
       directory_(table_->database()->directory() + "/" + kDirectoryPrefix +
                  std::to_string(next_ingestion.fetch_add(1))),
       encoder_(table_->shared_schema()),
-      buffer_(BufferBytes(table_->database()->memory())) {}
+      filling_(BufferBytes(*table_->database())),
+      spilling_(BufferBytes(*table_->database())) {}
 
 Ingestion::~Ingestion() {
+  if (ForkGeneration() != generation_) {
+    for (auto& run : runs_) static_cast<void>(run.release());  // they are the parent's
+    return;
+  }
+  if (spill_ != nullptr) spill_->Cancel();
+  runs_.clear();
   std::error_code error;
   std::filesystem::remove_all(directory_, error);
 }
 
 std::string Ingestion::NewFile(const char* ending) {
-  return directory_ + "/" + std::to_string(files_++) + ending;
+  return directory_ + "/" + std::to_string(files_.fetch_add(1)) + ending;
 }
 
-Status Ingestion::Tell() { return report_ ? report_(progress_) : Status(); }
+Status Ingestion::Tell() {
+  return report_ ? report_({rows_sorted_, rows_written_.load()}) : Status();
+}
 
 Status Ingestion::Add(const BatchView& rows) {
   FLINT_RETURN_IF_ERROR(table_->Usable());
@@ -76,94 +93,151 @@ Status Ingestion::Add(const BatchView& rows) {
   while (encoder_.more()) {
     FLINT_RETURN_IF_ERROR(table_->Context(encoder_.NextPiece(PieceOrder::kAsGiven)));
     for (size_t i = 0; i < encoder_.size(); ++i) {
-      buffer_.Add(encoder_.key(i), encoder_.row(i));
+      filling_.Add(encoder_.key(i), encoder_.row(i));
     }
-    progress_.rows_sorted += static_cast<int64_t>(encoder_.size());
-    if (buffer_.full()) FLINT_RETURN_IF_ERROR(Spill());
+    rows_sorted_ += static_cast<int64_t>(encoder_.size());
+    if (filling_.full()) FLINT_RETURN_IF_ERROR(Spill());
   }
   return {};
 }
 
+// Has what was gathered sorted and written, by a helper if there is one.
 Status Ingestion::Spill() {
-  buffer_.Sort();
-  runs_.push_back(NewFile(".run"));
-  FLINT_RETURN_IF_ERROR(WriteRun(buffer_.Read().get(), runs_.back()));
-  buffer_.Clear();
+  FLINT_RETURN_IF_ERROR(Settle());
+  FLINT_ASSIGN_OR_RETURN(auto pin, table_->database()->Enter());
+  std::swap(filling_, spilling_);
+  spill_ = std::make_shared<Task>([this] { spilled_ = SpillNow(); });
+  if (helpers().threads() > 1)
+    helpers().Offer(spill_);
+  else
+    FLINT_RETURN_IF_ERROR(Settle());
   return Tell();
 }
 
-// All that was added, in key order. Many runs are merged to fewer before, the oldest first.
-Result<std::unique_ptr<RunReader>> Ingestion::Merged() {
-  buffer_.Sort();
-  if (runs_.empty()) return buffer_.Read();
-  while (runs_.size() > kMergedMax) FLINT_RETURN_IF_ERROR(MergeOldest());
+Status Ingestion::SpillNow() {
+  spilling_.Sort();
+  FLINT_ASSIGN_OR_RETURN(auto sorted, spilling_.Read({}));
+  FLINT_ASSIGN_OR_RETURN(auto run, RunFile::Write(sorted.get(), NewFile(".run")));
+  runs_.push_back(std::move(run));
+  spilling_.Clear();
+  return {};
+}
+
+// Returns once nothing is being spilled.
+Status Ingestion::Settle() {
+  if (spill_ == nullptr) return {};
+  spill_->Wait();
+  spill_.reset();
+  return spilled_;
+}
+
+Status Ingestion::MergeOldest() {
+  std::vector<const Run*> oldest;
+  for (size_t i = 0; i < kMergedMax; ++i) oldest.push_back(runs_[i].get());
+  FLINT_ASSIGN_OR_RETURN(auto merged, Merged(oldest, {}));
+  FLINT_ASSIGN_OR_RETURN(auto run, RunFile::Write(merged.get(), NewFile(".run")));
+  merged.reset();
+  runs_.erase(runs_.begin(), runs_.begin() + kMergedMax);
+  runs_.insert(runs_.begin(), std::move(run));
+  return {};
+}
+
+Result<std::unique_ptr<RunReader>> Ingestion::Merged(const std::vector<const Run*>& runs,
+                                                     const KeyRange& range) const {
+  if (runs.size() == 1) return runs[0]->Read(range);
   std::vector<std::unique_ptr<RunReader>> readers;
-  for (const std::string& run : runs_) {
-    FLINT_ASSIGN_OR_RETURN(auto reader, RunFile::Open(run));
+  for (const Run* run : runs) {
+    FLINT_ASSIGN_OR_RETURN(auto reader, run->Read(range));
     readers.push_back(std::move(reader));
   }
-  readers.push_back(buffer_.Read());
   FLINT_ASSIGN_OR_RETURN(auto merger, RunMerger::Make(std::move(readers)));
   return std::unique_ptr<RunReader>(std::move(merger));
 }
 
-Status Ingestion::MergeOldest() {
-  std::vector<std::unique_ptr<RunReader>> readers;
-  for (size_t i = 0; i < kMergedMax; ++i) {
-    FLINT_ASSIGN_OR_RETURN(auto reader, RunFile::Open(runs_[i]));
-    readers.push_back(std::move(reader));
-  }
-  FLINT_ASSIGN_OR_RETURN(auto merger, RunMerger::Make(std::move(readers)));
-  const std::string merged = NewFile(".run");
-  FLINT_RETURN_IF_ERROR(WriteRun(merger.get(), merged));
-  merger.reset();
-  std::error_code error;
-  for (size_t i = 0; i < kMergedMax; ++i) std::filesystem::remove(runs_[i], error);
-  runs_.erase(runs_.begin(), runs_.begin() + kMergedMax);
-  runs_.insert(runs_.begin(), merged);
-  return {};
+// Parts of about a file each, and as many as there are threads where that is worth it.
+std::vector<Ingestion::Part> Ingestion::Cut(const std::vector<const Run*>& runs) const {
+  size_t bytes = 0;
+  for (const Run* run : runs) bytes += run->marks().size() * Run::kMarkedBytes;
+  size_t parts = (bytes + kTableBytes / 2) / kTableBytes;
+  if (bytes >= kSharedBytes) parts = std::max(parts, static_cast<size_t>(helpers().threads()));
+  std::vector<Part> cut;
+  for (KeyRange& range : CutEvenly(runs, parts)) cut.push_back({std::move(range), {}, {}});
+  return cut;
 }
 
-Status Ingestion::WriteFiles(RunReader* rows) {
-  const std::string& where = table_->database()->directory();
-  rocksdb::Options options;
-  {
-    FLINT_ASSIGN_OR_RETURN(auto pin, table_->database()->Enter());
-    options = table_->database()->OptionsOf(table_->family());
+Result<std::vector<std::string>> Ingestion::WriteFiles(const std::vector<const Run*>& runs) {
+  FLINT_ASSIGN_OR_RETURN(auto pin, table_->database()->Enter());
+  const rocksdb::Options options = table_->database()->OptionsOf(table_->family());
+  std::vector<Part> parts = Cut(runs);
+  helpers().Share(parts.size(), [&](size_t at) {
+    Part& part = parts[at];
+    part.status = [&]() -> Status {
+      FLINT_ASSIGN_OR_RETURN(auto rows, Merged(runs, part.range));
+      return WritePart(rows.get(), options, &part);
+    }();
+    if (!part.status.ok()) stop_.store(true);
+  });
+  std::vector<std::string> files;
+  for (Part& part : parts) {
+    FLINT_RETURN_IF_ERROR(part.status);
+    std::move(part.files.begin(), part.files.end(), std::back_inserter(files));
   }
-  rocksdb::EnvOptions env(options);
-  rocksdb::SstFileWriter writer(env, options);
+  return files;
+}
+
+Status Ingestion::WritePart(RunReader* rows, const rocksdb::Options& options, Part* part) {
+  // What is written is read next: by who hands it over, and by who wanted it.
+  rocksdb::SstFileWriter writer(rocksdb::EnvOptions(options), options, /*column_family=*/nullptr,
+                                /*invalidate_page_cache=*/false);
+  int64_t unreported = 0;
   bool open = false;
-  while (true) {
+  while (!stop_.load(std::memory_order_relaxed)) {
     FLINT_ASSIGN_OR_RETURN(bool more, rows->Next());
     rocksdb::Status status;
     if (open && (!more || writer.FileSize() >= kTableBytes)) {
       status = writer.Finish();
       open = false;
     }
-    if (!more) return FromRocksDb(status, "write a sorted file", where);
-    if (!open && status.ok()) {
-      tables_.push_back(NewFile(".sst"));
-      status = writer.Open(tables_.back());
+    if (more && !open && status.ok()) {
+      part->files.push_back(NewFile(".sst"));
+      status = writer.Open(part->files.back());
       open = true;
     }
-    if (status.ok()) status = writer.Put(ToSlice(rows->key()), ToSlice(rows->row()));
-    if (!status.ok()) return FromRocksDb(status, "write a sorted file", where);
-    if (++progress_.rows_written % kReportRows == 0) FLINT_RETURN_IF_ERROR(Tell());
+    if (more && status.ok()) {
+      status = writer.Put(ToSlice(rows->key()), ToSlice(rows->row()));
+      ++unreported;
+    }
+    if (!status.ok()) {
+      return FromRocksDb(status, "write a sorted file", table_->database()->directory());
+    }
+    if (!more) break;
+    if (unreported == kReportRows) FLINT_RETURN_IF_ERROR(Wrote(std::exchange(unreported, 0)));
   }
+  return Wrote(unreported);
+}
+
+Status Ingestion::Wrote(int64_t rows) {
+  rows_written_.fetch_add(rows);
+  FLINT_RETURN_IF_ERROR(table_->database()->Enter().status());
+  return std::this_thread::get_id() == caller_ ? Tell() : Status();
 }
 
 Result<int64_t> Ingestion::Finish() {
-  FLINT_ASSIGN_OR_RETURN(auto rows, Merged());
-  FLINT_RETURN_IF_ERROR(table_->Context(WriteFiles(rows.get())));
-  rows.reset();
+  FLINT_RETURN_IF_ERROR(Settle());
+  filling_.Sort();
+  while (runs_.size() > kMergedMax) FLINT_RETURN_IF_ERROR(MergeOldest());
+  std::vector<const Run*> runs;
+  for (const auto& run : runs_) runs.push_back(run.get());
+  runs.push_back(&filling_);
+  auto files = WriteFiles(runs);
+  FLINT_RETURN_IF_ERROR(table_->Context(files.status()));
   FLINT_RETURN_IF_ERROR(Tell());
   FLINT_RETURN_IF_ERROR(table_->Usable());
-  if (!tables_.empty()) {
+  if (!files->empty()) {
     FLINT_RETURN_IF_ERROR(
-        table_->Context(table_->database()->Ingest(table_->family(), tables_, /*move=*/true)));
+        table_->Context(table_->database()->Ingest(table_->family(), *files, /*move=*/true)));
   }
-  return progress_.rows_sorted;
+  return rows_sorted_;
 }
 
 }  // namespace flint

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace flint {
 namespace {
 
 constexpr size_t kChunkBytes = 1 << 20;
-constexpr size_t kReadBytes = 256 << 10;
-constexpr size_t kWriteBytes = 256 << 10;
+constexpr size_t kReadBytes = 128 << 10;
 constexpr size_t kHeadBytes = 8;
 // What a record costs beside its bytes: its view, its size, and what sorting it takes.
 constexpr size_t kRecordCost = 16 + 4 + 4 + 32;
@@ -51,7 +52,15 @@ void RunBuffer::Add(std::string_view key, std::string_view row) {
   bytes_ += key.size() + row.size() + kRecordCost;
 }
 
-void RunBuffer::Sort() { sorter_.Sort(keys_, /*all=*/false, &order_); }
+void RunBuffer::Sort() {
+  sorter_.Sort(keys_, /*all=*/false, &order_);
+  marks_.clear();
+  const size_t apart =
+      std::max<size_t>(1, kMarkedBytes * keys_.size() / std::max<size_t>(1, bytes_));
+  for (size_t at = 0; at < order_.size(); at += apart) {
+    marks_.emplace_back(keys_[order_[at]].substr(0, kMarkBytes));
+  }
+}
 
 void RunBuffer::Clear() {
   keys_.clear();
@@ -65,13 +74,14 @@ void RunBuffer::Clear() {
 
 class RunBuffer::Reader : public RunReader {
  public:
-  explicit Reader(const RunBuffer& buffer) : buffer_(buffer) {}
+  Reader(const RunBuffer& buffer, size_t from, size_t to)
+      : buffer_(buffer), next_(from), end_(to) {}
 
   Result<bool> Next() override {
     const auto& order = buffer_.order_;
-    if (next_ == order.size()) return false;
+    if (next_ == end_) return false;
     constexpr size_t kAhead = 8;  // records lie where they were added: all over memory
-    if (next_ + kAhead < order.size()) {
+    if (next_ + kAhead < end_) {
       const char* soon = buffer_.keys_[order[next_ + kAhead]].data();
       __builtin_prefetch(soon);
       __builtin_prefetch(soon + 64);
@@ -84,21 +94,46 @@ class RunBuffer::Reader : public RunReader {
 
  private:
   const RunBuffer& buffer_;
-  size_t next_ = 0;
+  size_t next_;
+  const size_t end_;
 };
 
-std::unique_ptr<RunReader> RunBuffer::Read() const { return std::make_unique<Reader>(*this); }
+Result<std::unique_ptr<RunReader>> RunBuffer::Read(const KeyRange& range) const {
+  auto place = [this](std::string_view bound) {
+    auto before = [this](uint32_t i, std::string_view key) { return keys_[i] < key; };
+    auto at = std::lower_bound(order_.begin(), order_.end(), bound, before);
+    return static_cast<size_t>(at - order_.begin());
+  };
+  const size_t from = place(range.lower);
+  const size_t to = range.upper ? std::max(from, place(*range.upper)) : order_.size();
+  return std::unique_ptr<RunReader>(std::make_unique<Reader>(*this, from, to));
+}
 
-Status WriteRun(RunReader* run, const std::string& path) {
-  FLINT_ASSIGN_OR_RETURN(AppendFile file, AppendFile::Create(path));
+RunFile::~RunFile() {
+  std::error_code error;
+  std::filesystem::remove(path_, error);
+}
+
+Result<std::unique_ptr<RunFile>> RunFile::Write(RunReader* run, const std::string& path) {
+  std::unique_ptr<RunFile> file(new RunFile(path));
+  FLINT_RETURN_IF_ERROR(file->WriteAll(run));
+  return file;
+}
+
+Status RunFile::WriteAll(RunReader* run) {
+  FLINT_ASSIGN_OR_RETURN(AppendFile file, AppendFile::Create(path_));
   std::string out;
   while (true) {
     FLINT_ASSIGN_OR_RETURN(bool more, run->Next());
-    if (!more || out.size() >= kWriteBytes) {
+    if (!more || out.size() >= kMarkedBytes) {
       FLINT_RETURN_IF_ERROR(file.Append(out));
       out.clear();
     }
     if (!more) return file.Close();
+    if (out.empty()) {
+      marks_.emplace_back(run->key().substr(0, kMarkBytes));
+      offsets_.push_back(file.size());
+    }
     RecordHead head = {static_cast<uint32_t>(run->key().size()),
                        static_cast<uint32_t>(run->row().size())};
     out.append(reinterpret_cast<const char*>(&head), sizeof head);
@@ -106,12 +141,33 @@ Status WriteRun(RunReader* run, const std::string& path) {
   }
 }
 
-Result<std::unique_ptr<RunFile>> RunFile::Open(const std::string& path) {
-  FLINT_ASSIGN_OR_RETURN(ReadFile file, ReadFile::Open(path));
-  return std::unique_ptr<RunFile>(new RunFile(std::move(file)));
-}
+class RunFile::Reader : public RunReader {
+ public:
+  Reader(ReadFile file, uint64_t from, const KeyRange& range)
+      : file_(std::move(file)), next_(from), range_(range) {}
 
-Result<bool> RunFile::Fill(size_t bytes) {
+  Result<bool> Next() override {
+    do {
+      FLINT_ASSIGN_OR_RETURN(bool more, Step());
+      if (!more || (range_.upper && key_ >= *range_.upper)) return false;
+    } while (key_ < range_.lower);
+    range_.lower.clear();
+    return true;
+  }
+
+ private:
+  Result<bool> Step();
+  // Has `bytes` at hand behind at_; false where the file ends before.
+  Result<bool> Fill(size_t bytes);
+
+  ReadFile file_;
+  uint64_t next_;  // what is read next from the file
+  KeyRange range_;
+  std::string buffer_;
+  size_t at_ = 0;
+};
+
+Result<bool> RunFile::Reader::Fill(size_t bytes) {
   if (buffer_.size() - at_ >= bytes) return true;
   std::string rest = buffer_.substr(at_);
   FLINT_RETURN_IF_ERROR(file_.Read(next_, std::max(kReadBytes, bytes - rest.size()), &buffer_));
@@ -121,7 +177,7 @@ Result<bool> RunFile::Fill(size_t bytes) {
   return buffer_.size() >= bytes;
 }
 
-Result<bool> RunFile::Next() {
+Result<bool> RunFile::Reader::Step() {
   FLINT_ASSIGN_OR_RETURN(bool more, Fill(kHeadBytes));
   if (!more && buffer_.size() == at_) return false;
   RecordHead head = {0, 0};
@@ -134,6 +190,15 @@ Result<bool> RunFile::Next() {
   row_ = {key_.data() + key_.size(), head.row_size};
   at_ += kHeadBytes + key_.size() + row_.size();
   return true;
+}
+
+// From the last record that a mark stands for and that is before the range: a mark as long as
+// a bound can be compares with it as its key does.
+Result<std::unique_ptr<RunReader>> RunFile::Read(const KeyRange& range) const {
+  FLINT_ASSIGN_OR_RETURN(ReadFile file, ReadFile::Open(path_));
+  auto mark = std::lower_bound(marks_.begin(), marks_.end(), range.lower) - marks_.begin();
+  const uint64_t from = mark == 0 ? 0 : offsets_[static_cast<size_t>(mark - 1)];
+  return std::unique_ptr<RunReader>(std::make_unique<Reader>(std::move(file), from, range));
 }
 
 Result<std::unique_ptr<RunMerger>> RunMerger::Make(std::vector<std::unique_ptr<RunReader>> runs) {
@@ -198,6 +263,20 @@ Result<bool> RunMerger::Next() {
     row_ = runs_[heads_[0].run]->row();
     return true;
   }
+}
+
+std::vector<KeyRange> CutEvenly(const std::vector<const Run*>& runs, size_t parts) {
+  std::vector<std::string> marks;
+  for (const Run* run : runs) marks.insert(marks.end(), run->marks().begin(), run->marks().end());
+  std::sort(marks.begin(), marks.end());
+  std::vector<KeyRange> ranges(1);
+  for (size_t part = 1; part < parts && !marks.empty(); ++part) {
+    const std::string& bound = marks[marks.size() * part / parts];
+    if (bound <= ranges.back().lower) continue;
+    ranges.back().upper = bound;
+    ranges.push_back({bound, std::nullopt});
+  }
+  return ranges;
 }
 
 }  // namespace flint

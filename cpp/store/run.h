@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "store/key_order.h"
+#include "store/key_range.h"
 
 namespace flint {
 
@@ -31,8 +32,27 @@ class RunReader {
   std::string_view row_;
 };
 
-// Gathers records in any order until they are to be sorted. One thread at a time.
-class RunBuffer {
+// A run that is complete. Several threads may read it.
+class Run {
+ public:
+  // Marks are so many bytes of records apart, or a record where that is larger, and keep so many
+  // bytes of a key.
+  static constexpr size_t kMarkedBytes = 256 << 10;
+  static constexpr size_t kMarkBytes = 32;
+
+  virtual ~Run() = default;
+  // The records with keys of the range; its lower bound has kMarkBytes at most. The reader must not
+  // outlive the run.
+  virtual Result<std::unique_ptr<RunReader>> Read(const KeyRange& range) const = 0;
+  // How keys are spread: the beginnings of some of them, ascending.
+  const std::vector<std::string>& marks() const { return marks_; }
+
+ protected:
+  std::vector<std::string> marks_;
+};
+
+// Gathers records in any order until they are sorted, and then is a run.
+class RunBuffer : public Run {
  public:
   explicit RunBuffer(size_t bytes_max) : bytes_max_(bytes_max) {}
 
@@ -42,8 +62,7 @@ class RunBuffer {
   void Add(std::string_view key, std::string_view row);
   // Of equal keys, what was added last remains. Nothing is added before Clear.
   void Sort();
-  // After Sort. The reader must not outlive what is in the buffer.
-  std::unique_ptr<RunReader> Read() const;
+  Result<std::unique_ptr<RunReader>> Read(const KeyRange& range) const override;
   void Clear();
 
  private:
@@ -65,24 +84,24 @@ class RunBuffer {
   KeySorter sorter_;
 };
 
-// Writes all that is left of `run` to a new file.
-Status WriteRun(RunReader* run, const std::string& path);
-
-// The run of a file that WriteRun wrote.
-class RunFile : public RunReader {
+// A run in a file, which goes with it.
+class RunFile : public Run {
  public:
-  static Result<std::unique_ptr<RunFile>> Open(const std::string& path);
-  Result<bool> Next() override;
+  // Writes all that is left of `run` to a new file.
+  static Result<std::unique_ptr<RunFile>> Write(RunReader* run, const std::string& path);
+  ~RunFile() override;
+  RunFile(const RunFile&) = delete;
+  RunFile& operator=(const RunFile&) = delete;
+
+  Result<std::unique_ptr<RunReader>> Read(const KeyRange& range) const override;
 
  private:
-  explicit RunFile(ReadFile file) : file_(std::move(file)) {}
-  // Has `bytes` at hand behind at_; false where the file ends before.
-  Result<bool> Fill(size_t bytes);
+  class Reader;
+  explicit RunFile(std::string path) : path_(std::move(path)) {}
+  Status WriteAll(RunReader* run);
 
-  ReadFile file_;
-  uint64_t next_ = 0;  // what is read next from the file
-  std::string buffer_;
-  size_t at_ = 0;
+  std::string path_;
+  std::vector<uint64_t> offsets_;  // of the records whose keys the marks begin
 };
 
 // Several runs as one: of equal keys, the last run's record alone.
@@ -108,5 +127,8 @@ class RunMerger : public RunReader {
   bool started_ = false;
   std::string last_key_;
 };
+
+// Cuts all keys into `parts` ranges, or fewer, in each of which the runs have about as much.
+std::vector<KeyRange> CutEvenly(const std::vector<const Run*>& runs, size_t parts);
 
 }  // namespace flint

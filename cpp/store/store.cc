@@ -1,6 +1,7 @@
 #include "store/store.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "store/ingest.h"
@@ -29,6 +30,10 @@ std::shared_ptr<TableMergeOperator> MakeMerges(const TableSchema& schema) {
       std::make_shared<const RowMerger>(schema.row, schema.functions()));
 }
 
+int DefaultThreads() {
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 4);
+}
+
 DatabaseOptions OptionsFor(const StoreOptions& options) {
   DatabaseOptions database;
   database.read_only = options.read_only;
@@ -39,6 +44,7 @@ DatabaseOptions OptionsFor(const StoreOptions& options) {
   database.compression = options.compression;
   database.read_mode = options.read_mode;
   database.memory_bytes = options.memory_bytes;
+  database.threads = options.threads > 0 ? options.threads : DefaultThreads();
   database.families.push_back(CatalogFamily());
   return database;
 }

@@ -22,6 +22,7 @@ struct StoreOptions {
   Compression compression = Compression::kLz4;
   ReadMode read_mode = ReadMode::kCache;
   uint64_t memory_bytes = 0;  // MemoryBudget::Share
+  int threads = 0;            // That one call may keep busy. 0: the processors, 4 at most.
 };
 
 // Typed, ordered tables in one database. Thread-safe, but for Open and Close.

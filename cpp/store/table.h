@@ -13,15 +13,10 @@
 #include "base/status.h"
 #include "store/database.h"
 #include "store/encoder_loan.h"
+#include "store/key_range.h"
 #include "store/table_schema.h"
 
 namespace flint {
-
-// A range of encoded keys: [lower, upper), without end where there is no upper.
-struct KeyRange {
-  std::string lower;
-  std::optional<std::string> upper;
-};
 
 struct GetOptions {
   // Value columns to read, by name; none: all.
@@ -59,7 +54,8 @@ class Table {
   Status DeleteRange(const KeyRange& range);
   Status AppendDeleteRange(const KeyRange& range, rocksdb::WriteBatch* batch);
 
-  // A row for each key, in their order: key columns, then value columns, null where absent.
+  // A row for each key, in their order: key columns, then value columns, null where absent. All as
+  // they were at one moment.
   Result<OwnedArray> GetMany(const BatchView& keys, const GetOptions& options);
   // The columns of what GetMany gives; Invalid where there is none of a name.
   Result<Schema> GetManySchema(const GetOptions& options) const;

@@ -14,6 +14,8 @@ namespace {
 
 // Keys of one MultiGet: the blocks of all that it finds are held at once.
 constexpr int64_t kReadRows = 4096;
+// Keys that are worth a thread: reading them takes several times what waking it does.
+constexpr size_t kHelpedRows = 256;
 
 // What one piece of keys found, in their order.
 class Found {
@@ -29,8 +31,7 @@ class Found {
       keys_[i] = rocksdb::Slice(key.data(), key.size());
       values_[i].Reset();
     }
-    FLINT_RETURN_IF_ERROR(database.MultiGet(family, count, keys_.data(), values_.data(),
-                                            statuses_.data(), /*sorted=*/true, snapshot));
+    FLINT_RETURN_IF_ERROR(ReadAll(database, family, snapshot));
     rows_.assign(count, std::string_view());
     for (size_t i = 0; i < count; ++i) {
       if (statuses_[i].ok()) rows_[piece.order()[i]] = values_[i].ToStringView();
@@ -41,6 +42,22 @@ class Found {
   std::span<const std::string_view> rows() const { return rows_; }
 
  private:
+  // By as many threads as it pays for: most of a read is waiting for memory, or for a disk.
+  Status ReadAll(Database& database, Family* family, const Snapshot* snapshot) {
+    const size_t count = keys_.size();
+    const auto threads = static_cast<size_t>(database.helpers().threads());
+    const size_t parts = std::clamp<size_t>(count / kHelpedRows, 1, threads);
+    std::vector<Status> outcomes(parts);
+    database.helpers().Share(parts, [&](size_t part) {
+      const size_t from = count * part / parts, to = count * (part + 1) / parts;
+      outcomes[part] = database.MultiGet(family, to - from, keys_.data() + from,
+                                         values_.data() + from, statuses_.data() + from,
+                                         /*sorted=*/true, snapshot);
+    });
+    for (const Status& outcome : outcomes) FLINT_RETURN_IF_ERROR(outcome);
+    return {};
+  }
+
   std::vector<rocksdb::Slice> keys_;
   std::vector<rocksdb::PinnableSlice> values_;
   std::vector<rocksdb::Status> statuses_;
@@ -80,11 +97,14 @@ Result<OwnedArray> Table::GetMany(const BatchView& keys, const GetOptions& optio
   for (size_t k = 0; k < columns.size(); ++k) value_out.push_back(&builder.column(num_keys + k));
   const KeyDecoder key_decoder(schema_->key);
   const RowDecoder row_decoder(schema_->row, columns);
+  std::shared_ptr<const Snapshot> snapshot = options.snapshot;
+  if (snapshot == nullptr && keys.num_rows >= 2 * static_cast<int64_t>(kHelpedRows)) {
+    FLINT_ASSIGN_OR_RETURN(snapshot, database_->NewSnapshot());  // one moment for all reads
+  }
   Found found;
   while (encoder->more()) {
     FLINT_RETURN_IF_ERROR(Context(encoder->NextPiece(PieceOrder::kAll, kReadRows)));
-    FLINT_RETURN_IF_ERROR(
-        Context(found.Read(*database_, family_, *encoder, options.snapshot.get())));
+    FLINT_RETURN_IF_ERROR(Context(found.Read(*database_, family_, *encoder, snapshot.get())));
     FLINT_RETURN_IF_ERROR(Context(key_decoder.Append(encoder->keys(), key_out)));
     FLINT_RETURN_IF_ERROR(Context(row_decoder.Decode(found.rows(), value_out)));
     if (options.found.empty()) continue;

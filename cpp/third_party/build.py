@@ -77,8 +77,10 @@ RECIPES = {
             "WITH_BENCHMARK_TOOLS": "OFF",
             "WITH_CORE_TOOLS": "OFF",
             "WITH_GFLAGS": "OFF",
+            "WITH_IOSTATS_CONTEXT": "OFF",  # counted with every step of an iterator, read by nobody
             "WITH_LIBURING": "OFF",
             "WITH_LZ4": "ON",
+            "WITH_PERF_CONTEXT": "OFF",
             "WITH_TESTS": "OFF",
             "WITH_TOOLS": "OFF",
             "WITH_TRACE_TOOLS": "OFF",

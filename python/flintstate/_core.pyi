@@ -167,6 +167,7 @@ class Store:
         create: bool,
         compression: str,
         read_mode: str,
+        threads: int,
     ) -> None: ...
     @property
     def closed(self) -> bool: ...

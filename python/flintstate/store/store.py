@@ -139,6 +139,7 @@ class Store:
         create: bool = True,
         compression: Literal["none", "lz4", "zstd"] = "lz4",
         read_mode: Literal["cache", "mmap"] = "cache",
+        threads: int | None = None,
     ) -> Store:
         """Opens the store in a directory of its own, or makes it there.
 
@@ -151,6 +152,9 @@ class Store:
         compression: "zstd" is for the lowest level of files, where most data is; "lz4" elsewhere.
         read_mode: "mmap" reads uncompressed files (compression="none") through the kernel's page
             cache, which processes share.
+        threads: how many one call may keep busy, its own among them: large scans, `get_many` and
+            `ingest` use them. None: as many as there are processors, 4 at most. 1 where other
+            processes are to have the other processors.
 
         Raises NotFoundError where there is none and `create` is false or `read_only` true,
         BusyError naming the process that has it open, InvalidError where the directory holds
@@ -158,6 +162,8 @@ class Store:
 
         >>> store = Store.open("state", memory="64MB", durability="machine")
         """
+        if threads is not None and threads < 1:
+            raise InvalidError(f"threads={threads}: give at least 1, or None")
         name = os.fspath(path)
         native = _core.Store(
             os.fsencode(name),
@@ -167,6 +173,7 @@ class Store:
             create=create,
             compression=compression,
             read_mode=read_mode,
+            threads=threads or 0,
         )
         return cls(native, name)
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/arrow_column.h"
 
@@ -52,6 +54,56 @@ TEST(AColumnBuilder, KeepsEverySlotOfEveryFixedWidth) {
       ASSERT_EQ(std::string(built.view.Slot(i), slot.size()), wanted) << type.ToString();
     }
     EXPECT_EQ(built.array->null_count, 43);
+  }
+}
+
+TEST(AColumnBuilder, TakesManyBytesAtOnceAsOneByOne) {
+  const std::string long_one(1000, 'l');
+  const std::vector<std::string_view> values = {"a", "", long_one, "bc", ""};
+  for (TypeId id : {TypeId::kString, TypeId::kLargeString, TypeId::kBinary}) {
+    for (bool null_before : {false, true}) {
+      ColumnBuilder builder{DataType(id)};
+      builder.AppendBytes("first");
+      if (null_before) builder.AppendNull();
+      builder.AppendAllBytes(values);
+      builder.AppendAllBytes({});
+      builder.AppendNull();
+      builder.AppendAllBytes({values.data(), 1});
+      Built built(&builder);
+      const int64_t from = null_before ? 2 : 1;
+      ASSERT_EQ(built.view.size(), from + 7);
+      EXPECT_EQ(built.view.Bytes(0), "first");
+      for (size_t i = 0; i < values.size(); ++i) {
+        EXPECT_FALSE(built.view.IsNull(from + static_cast<int64_t>(i)));
+        EXPECT_EQ(built.view.Bytes(from + static_cast<int64_t>(i)), values[i]);
+      }
+      EXPECT_TRUE(built.view.IsNull(from + 5));
+      EXPECT_EQ(built.view.Bytes(from + 6), "a");
+    }
+  }
+}
+
+TEST(AColumnBuilder, MakesRoomForRowsAlikeWithoutAddingAny) {
+  for (TypeId id : {TypeId::kString, TypeId::kLargeBinary, TypeId::kInt64, TypeId::kBool}) {
+    ColumnBuilder builder{DataType(id)};
+    builder.ReserveAlike(1000, 1 << 20);  // of nothing that is known yet
+    auto append = [&](int64_t i) {
+      if (id == TypeId::kInt64)
+        builder.Append(i);
+      else if (id == TypeId::kBool)
+        builder.AppendBool(i % 2 == 0);
+      else
+        builder.AppendBytes(std::string(static_cast<size_t>(i % 50), 'x'));
+    };
+    for (int64_t i = 0; i < 100; ++i) append(i);
+    builder.ReserveAlike(200, 1000);  // and fewer bytes than they will take
+    EXPECT_EQ(builder.size(), 100);
+    for (int64_t i = 100; i < 1000; ++i) append(i);
+    Built built(&builder);
+    ASSERT_EQ(built.view.size(), 1000);
+    if (id == TypeId::kLargeBinary) {
+      EXPECT_EQ(built.view.Bytes(999), std::string(49, 'x'));
+    }
   }
 }
 

@@ -85,7 +85,7 @@ class ConcurrencyTest : public testing::Test {
   Result<std::vector<int64_t>> Scan(size_t table, std::shared_ptr<const Snapshot> snapshot) {
     ScanOptions options;
     options.snapshot = std::move(snapshot);
-    options.batch_rows = 7;
+    options.batch.rows = 7;
     FLINT_ASSIGN_OR_RETURN(auto scan, RangeScan::Make(tables_[table], std::move(options)));
     std::vector<int64_t> values;
     while (true) {
