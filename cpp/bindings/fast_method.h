@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <type_traits>
+
 #include "bindings/pybind.h"
 
 namespace flint {
@@ -38,11 +41,33 @@ PyObject* CallPlain(PyObject* self, PyObject* /*nothing*/) {
   return Guarded([&] { return (BoundOf<Bound>(self).*kMethod)().release().ptr(); });
 }
 
-template <class Bound, void (Bound::*kMethod)(py::handle)>
-PyObject* CallWithOne(PyObject* self, PyObject* argument) {
+// The one argument of a call, given by its place or by its name.
+inline py::handle OnlyArgument(PyObject* const* arguments, Py_ssize_t count, PyObject* names,
+                               const char* name) {
+  if (count == 1 && names == nullptr) return arguments[0];
+  if (count == 0 && names != nullptr && PyTuple_GET_SIZE(names) == 1 &&
+      PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), name) == 0) {
+    return arguments[0];
+  }
+  throw py::type_error(std::string("one argument is expected, ") + name);
+}
+
+// The name of a method's argument.
+template <auto kMethod>
+inline const char* argument_name = nullptr;
+
+template <class Bound, auto kMethod>
+PyObject* CallWithOne(PyObject* self, PyObject* const* arguments, Py_ssize_t count,
+                      PyObject* names) {
   return Guarded([&] {
-    (BoundOf<Bound>(self).*kMethod)(argument);
-    return Py_NewRef(Py_None);
+    py::handle argument = OnlyArgument(arguments, count, names, argument_name<kMethod>);
+    Bound& bound = BoundOf<Bound>(self);
+    if constexpr (std::is_void_v<decltype((bound.*kMethod)(argument))>) {
+      (bound.*kMethod)(argument);
+      return Py_NewRef(Py_None);
+    } else {
+      return (bound.*kMethod)(argument).release().ptr();
+    }
   });
 }
 
@@ -60,9 +85,13 @@ void DefineFast(py::handle type, const char* name) {
   static PyMethodDef method = {name, &CallPlain<Bound, kMethod>, METH_NOARGS, nullptr};
   AddMethod(type, &method);
 }
-template <class Bound, void (Bound::*kMethod)(py::handle)>
-void DefineFast(py::handle type, const char* name) {
-  static PyMethodDef method = {name, &CallWithOne<Bound, kMethod>, METH_O, nullptr};
+template <class Bound, auto kMethod>
+void DefineFast(py::handle type, const char* name, const char* argument) {
+  argument_name<kMethod> = argument;
+  static PyMethodDef method = {
+      name,
+      reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&CallWithOne<Bound, kMethod>)),
+      METH_FASTCALL | METH_KEYWORDS, nullptr};
   AddMethod(type, &method);
 }
 

@@ -5,6 +5,7 @@
 
 #include "bindings/arrow.h"
 #include "bindings/bindings.h"
+#include "bindings/fast_method.h"
 #include "bindings/python_key.h"
 #include "key/key_group.h"
 
@@ -38,8 +39,21 @@ class KeyCodec {
     return py::reinterpret_steal<py::object>(Unwrap(keys_.Read(std::string_view(key))));
   }
 
-  // Requires a canonical key.
-  uint16_t Group(const py::bytes& key) const { return groups_.GroupOf(std::string_view(key)); }
+  // The key group of a key of a backend's own.
+  py::object GroupOf(py::handle key) {
+    CheckNulls(key);
+    // Encoding may run code of the user's, which may come back here.
+    KeyWriter writer = std::move(writer_);
+    writer.Clear();
+    Check(keys_.Write(key.ptr(), &writer));
+    py::int_ group(groups_.GroupOf(writer.bytes()));
+    writer_ = std::move(writer);
+    return group;
+  }
+  // The same of its bytes.
+  uint16_t GroupOfBytes(const py::bytes& key) const {
+    return groups_.GroupOf(std::string_view(key));
+  }
 
  private:
   void CheckNulls(py::handle key) const {
@@ -59,12 +73,14 @@ class KeyCodec {
   Schema declared_;  // as given: which columns may be null
   PythonKey keys_;
   KeyGroupHash groups_;
+  KeyWriter writer_;
 };
 
 }  // namespace
 
 void BindKeyCodec(py::module_& m) {
-  py::class_<KeyCodec>(m, "KeyCodec")
+  py::class_<KeyCodec> codec(m, "KeyCodec");
+  codec
       // constructors
       .def(py::init(&KeyCodec::Make), py::arg("schema"), py::kw_only(),
            py::arg("descending") = std::vector<std::string>(), py::arg("canonical") = false,
@@ -72,7 +88,8 @@ void BindKeyCodec(py::module_& m) {
       // operations
       .def("encode", &KeyCodec::Encode, py::arg("key"))
       .def("decode", &KeyCodec::Decode, py::arg("key"))
-      .def("group", &KeyCodec::Group, py::arg("key"));
+      .def("group_of_bytes", &KeyCodec::GroupOfBytes, py::arg("key"));
+  DefineFast<KeyCodec, &KeyCodec::GroupOf>(codec, "group", "key");
 }
 
 }  // namespace flint

@@ -90,7 +90,7 @@ py::object OpenValueState(std::shared_ptr<BackendBinding> owner, const StateDesc
 void BindStateValue(py::module_& m) {
   py::class_<ValueState, StateBinding, std::shared_ptr<ValueState>> value(m, "RocksValueState");
   DefineFast<ValueState, &ValueState::Value>(value, "value");
-  DefineFast<ValueState, &ValueState::Update>(value, "update");
+  DefineFast<ValueState, &ValueState::Update>(value, "update", "value");
   value.def("clear", &ValueState::Clear)
       .def("get_many", &ValueState::GetMany, py::arg("keys"))
       .def("put_many", &ValueState::PutMany, py::arg("keys"), py::arg("values"))

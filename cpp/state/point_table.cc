@@ -41,18 +41,19 @@ Status PointTable::Load(PointEntry* entry) {
 void PointTable::SetLoaded(PointEntry* entry, bool found, std::string_view stored) {
   using Knowledge = PointEntry::Knowledge;
   metrics_.bytes_read += stored.size();
+  context_->cached_bytes -= entry->stored.size();
   if (entry->knowledge == Knowledge::kOperand) {
     if (found)
       entry->stored = MergeStored(stored, entry->stored);
     else
       entry->stored = MergeStored({}, entry->stored);
     entry->knowledge = Knowledge::kPresent;
-    return;
+  } else {
+    entry->in_store = found;
+    entry->knowledge = found ? Knowledge::kPresent : Knowledge::kAbsent;
+    entry->stored.assign(stored);
   }
-  entry->in_store = found;
-  entry->knowledge = found ? Knowledge::kPresent : Knowledge::kAbsent;
-  entry->stored.assign(stored);
-  context_->cached_bytes += stored.size();
+  context_->cached_bytes += entry->stored.size();
 }
 
 Status PointTable::LoadMany(std::vector<PointEntry*> entries) {

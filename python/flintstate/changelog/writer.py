@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-from types import TracebackType
 from typing import Protocol, Self
 
 import pyarrow as pa
@@ -159,12 +158,7 @@ class Writer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         with contextlib.suppress(ClosedError):  # closed within the statement
             self.close()
 

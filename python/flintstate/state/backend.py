@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from types import TracebackType
 from typing import Literal, TypeAlias
 
 import pyarrow as pa
@@ -52,6 +51,7 @@ class KeyedBackend(StateFactory):
         clock: Callable[[], int] | None = None,
         timer_namespace: pa.DataType | None = None,
         time_every: int | None = None,
+        cache_bytes: int = 64 << 20,
     ) -> KeyedBackend:
         """Opens the backend of one range of key groups; all of them unless `key_groups` says so.
 
@@ -59,12 +59,17 @@ class KeyedBackend(StateFactory):
         which may be None, and what was not snapshot is gone with `close()`. `kind="rocksdb"` keeps
         state in a store in the directory `path`. `clock` gives processing time, in milliseconds
         since 1970; None is the system's. Of `time_every` calls of a state's method one is timed,
-        for `metrics()`; None times none. Raises `InvalidError` for a key type that can't be a key,
-        and where the directory holds a backend with another one.
+        for `metrics()`; None times none. `cache_bytes` is about how much memory the cache in front
+        of a store may take before what it holds is written out; the heap has none.
+
+        Raises `InvalidError` for a key type that can't be a key, and where the directory holds a
+        backend with another one.
         """
         groups = _check_groups(max_parallelism, key_groups)
         if time_every is not None and time_every < 1:
             raise InvalidError(f"time_every is {time_every}; it must be 1 or more")
+        if cache_bytes < 1:
+            raise InvalidError(f"cache_bytes is {cache_bytes}; it must be 1 or more")
         backend: KeyedBackend
         if kind == "heap":
             from flintstate.state.heap.backend import HeapBackend
@@ -75,7 +80,9 @@ class KeyedBackend(StateFactory):
 
             if path is None:
                 raise InvalidError("kind='rocksdb' needs a path")
-            backend = RocksDbBackend.at(path, key, max_parallelism, groups, clock, timer_namespace)
+            backend = RocksDbBackend.at(
+                path, key, max_parallelism, groups, clock, timer_namespace, cache_bytes
+            )
         else:
             raise InvalidError(f"there is no kind {kind!r} of backend: 'heap' and 'rocksdb' are")
         backend._time_every = time_every
@@ -230,12 +237,7 @@ class KeyedBackend(StateFactory):
     def __enter__(self) -> KeyedBackend:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
 

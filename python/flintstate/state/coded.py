@@ -205,8 +205,8 @@ class CodedValueState(_Coded, ValueState[object]):
     def update(self, value: object) -> None:
         self._inner.update(self._values.encode(value))
 
-    def get_many(self, keys: pa.Array) -> pa.Array:
-        return self._inner.get_many(keys)
+    def get_many(self, keys: pa.Array) -> list[object]:
+        return self._decode_all(self._inner.get_many(keys).to_pylist())
 
     def put_many(self, keys: pa.Array, values: pa.Array | Iterable[object]) -> None:
         self._inner.put_many(keys, self._values.column(values))
@@ -227,8 +227,8 @@ class CodedListState(_Coded, ListState[object]):
     def update(self, values: Iterable[object]) -> None:
         self._inner.update(self._encode_all(values))
 
-    def get_many(self, keys: pa.Array) -> pa.Array:
-        return self._inner.get_many(keys)
+    def get_many(self, keys: pa.Array) -> list[list[object]]:
+        return [self._decode_all(data) for data in self._inner.get_many(keys).to_pylist()]
 
     def add_many(self, keys: pa.Array, values: pa.Array | Iterable[object]) -> None:
         self._inner.add_many(keys, self._values.column(values))
@@ -243,8 +243,8 @@ class CodedReducingState(_Coded, ReducingState[object]):
     def add(self, value: object) -> None:
         self._inner.add(self._values.encode(value))
 
-    def get_many(self, keys: pa.Array) -> pa.Array:
-        return self._inner.get_many(keys)
+    def get_many(self, keys: pa.Array) -> list[object]:
+        return self._decode_all(self._inner.get_many(keys).to_pylist())
 
     def add_many(self, keys: pa.Array, values: pa.Array | Iterable[object]) -> None:
         self._inner.add_many(keys, self._values.column(values))
@@ -288,8 +288,9 @@ class CodedMapState(_Coded, MapState[object, object]):
     def __len__(self) -> int:
         return len(self._inner)
 
-    def get_many(self, keys: pa.Array, map_keys: pa.Array | Iterable[object]) -> pa.Array:
-        return self._inner.get_many(keys, self._keys.column(map_keys))
+    def get_many(self, keys: pa.Array, map_keys: pa.Array | Iterable[object]) -> Any:
+        found = self._inner.get_many(keys, self._keys.column(map_keys))
+        return self._decode_all(found.to_pylist()) if self._values.active else found
 
     def put_many(
         self,

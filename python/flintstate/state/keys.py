@@ -26,7 +26,17 @@ class KeyType:
     a column may be None where `columns` says so; None is no key of a map or a sorted state.
     """
 
-    __slots__ = ("_codec", "_label", "_value", "columns", "is_row", "plain", "release", "token")
+    __slots__ = (
+        "_codec",
+        "_label",
+        "_value",
+        "columns",
+        "group",
+        "is_row",
+        "plain",
+        "release",
+        "token",
+    )
 
     def __init__(
         self,
@@ -53,6 +63,10 @@ class KeyType:
         self._value = ValueType(columns[0].type, label) if self.plain else None
         self.token: Callable[[object], Token] = self._plain_token if self.plain else self._encode
         self.release: Callable[[Token], object] = _same if self.plain else self._codec.decode
+        # The key group of the key that a token stands for.
+        self.group: Callable[[Token], int] = (
+            self._codec.group if self.plain else self._codec.group_of_bytes
+        )
 
     @staticmethod
     def of_user(arrow: pa.DataType, label: str, descending: Sequence[str] = ()) -> KeyType:
@@ -80,10 +94,6 @@ class KeyType:
     def encoded(self, token: Token) -> bytes:
         """The bytes that a token stands for."""
         return self._codec.encode(token) if self.plain else token
-
-    def group(self, token: Token) -> int:
-        """The key group of the key that a token stands for."""
-        return self._codec.group(self.encoded(token))
 
     def tokens(self, keys: object, *, like: object = None) -> list[Token]:
         """Of all rows of an Arrow array or, where a key is several columns, of a batch or table."""

@@ -65,6 +65,7 @@ class RocksDbBackend(KeyedBackend):
         key_groups: range,
         clock: Callable[[], int] | None,
         timer_namespace: pa.DataType | None,
+        cache_bytes: int,
     ) -> RocksDbBackend:
         """The backend in a directory, which is made where there is none."""
         native = _core.RocksBackend.open(
@@ -73,6 +74,7 @@ class RocksDbBackend(KeyedBackend):
             max_parallelism,
             key_groups.start,
             key_groups.stop - 1,
+            cache_bytes=cache_bytes,
             changelog=False,
             clock=clock,
             timer_namespace=timer_namespace,

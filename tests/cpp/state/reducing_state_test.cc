@@ -46,6 +46,20 @@ TEST_F(ReducingTest, AnAddReadsNothingAndSumsWrap) {
   EXPECT_EQ(Get(sum, "b"), Row(std::numeric_limits<int64_t>::min()));
 }
 
+TEST_F(ReducingTest, WhatAMergeFindsInTheStoreIsCountedAsCached) {
+  Open();
+  PointTable* first = OpenReducing("first", TypeId::kString);
+  const std::string large = Row<uint32_t>(5000) + std::string(5000, 'x');
+  Add(first, "a", large);
+  ASSERT_TRUE(backend_->Spill().ok());
+  EXPECT_EQ(backend_->context().cached_bytes, 0u);
+  Add(first, "a", Row<uint32_t>(0));
+  EXPECT_EQ(Get(first, "a"), large);
+  EXPECT_GT(backend_->context().cached_bytes, large.size());
+  Clear(first, "a");
+  EXPECT_LT(backend_->context().cached_bytes, large.size());
+}
+
 TEST_F(ReducingTest, MergesSurviveFlushesCompactionsAndReplay) {
   options_.changelog = true;
   Open();

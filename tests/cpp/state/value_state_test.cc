@@ -82,6 +82,88 @@ TEST_F(BackendTest, PrefetchAnswersLaterReadsFromTheCache) {
   EXPECT_EQ(count->metrics().store_reads, before);
 }
 
+// What a call finds too much is written out and forgotten before it adds its own.
+TEST_F(BackendTest, TheCacheStaysWithinItsBytesInReadsAndWrites) {
+  options_.cache_bytes = 50'000;
+  Open();
+  PointTable* state = OpenValue("count");
+  constexpr size_t kRowBytes = 1000, kOneEntry = kRowBytes + 200;
+  for (int i = 0; i < 300; ++i) {
+    Put(state, std::to_string(i), std::string(kRowBytes, 'x'));
+    ASSERT_LE(backend_->context().cached_bytes, options_.cache_bytes + kOneEntry);
+  }
+  for (int i = 0; i < 300; ++i) {
+    ASSERT_EQ(Get(state, std::to_string(i)).size(), kRowBytes);
+    ASSERT_LE(backend_->context().cached_bytes, options_.cache_bytes + kOneEntry);
+  }
+}
+
+// The keys "0" to "9" have the rows "row 0" to "row 9", in the store and no longer in the cache;
+// they are prefetched in their order.
+class PrefetchTest : public BackendTest {
+ protected:
+  void SetUp() override {
+    Open();
+    count_ = OpenValue("count");
+    for (int i = 0; i < 10; ++i) Put(count_, std::to_string(i), "row " + std::to_string(i));
+    ASSERT_TRUE(backend_->Spill().ok());
+    for (int i = 0; i < 10; ++i) encoded_.push_back(Encoded(std::to_string(i)));
+    for (const std::string& bytes : encoded_) keys_.push_back(*backend_->Locate(bytes));
+    ASSERT_TRUE(count_->Prefetch(keys_).ok());
+  }
+  // Goes to the key and says that it is the i-th of those that were prefetched.
+  std::string Expected(size_t i) {
+    backend_->SetKey(keys_[i]);
+    count_->ExpectPrefetched(i);
+    std::string_view row;
+    auto found = count_->Read(&row);
+    return found.ok() && *found ? std::string(row) : "none";
+  }
+
+  PointTable* count_ = nullptr;
+  std::vector<std::string> encoded_;
+  std::vector<StateKey> keys_;
+};
+
+TEST_F(PrefetchTest, AnExpectedKeyIsReadAndWrittenWhereItIs) {
+  for (size_t i = 0; i < 10; ++i) {
+    EXPECT_EQ(Expected(i), "row " + std::to_string(i));
+    ASSERT_TRUE(count_->Write("new " + std::to_string(i)).ok());
+  }
+  EXPECT_EQ(count_->metrics().store_reads, 10u);
+  ASSERT_TRUE(backend_->Spill().ok());
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(Get(count_, std::to_string(i)), "new " + std::to_string(i));
+  }
+}
+
+TEST_F(PrefetchTest, AnExpectationEndsWithItsKey) {
+  EXPECT_EQ(Expected(3), "row 3");
+  EXPECT_EQ(Get(count_, "4"), "row 4");
+  EXPECT_EQ(Get(count_, "never seen"), "none");
+}
+
+TEST_F(PrefetchTest, WhatIsExpectedBeyondTheKeysIsLookedFor) {
+  backend_->SetKey(keys_[2]);
+  count_->ExpectPrefetched(10);
+  std::string_view row;
+  ASSERT_TRUE(*count_->Read(&row));
+  EXPECT_EQ(row, "row 2");
+}
+
+TEST_F(PrefetchTest, InAnotherNamespaceAnExpectationIsVoid) {
+  count_->SetSpace("other");
+  EXPECT_EQ(Expected(3), "none");
+  count_->SetSpace("");
+  EXPECT_EQ(Expected(3), "row 3");
+}
+
+TEST_F(PrefetchTest, OnceTheCacheWasWrittenOutAnExpectationIsVoid) {
+  ASSERT_TRUE(backend_->Spill().ok());
+  EXPECT_EQ(Expected(3), "row 3");
+  EXPECT_EQ(count_->metrics().store_reads, 11u);
+}
+
 TEST_F(BackendTest, AStateOpenedAsAnotherKindOrTypeIsRefusedWithBothNamed) {
   Open();
   OpenValue("count");

@@ -182,18 +182,27 @@ def test_a_batch_takes_objects_or_an_array_of_their_bytes(backend: KeyedBackend)
     value = backend.value_state("v", Points())
     value.put_many(keys, points)
     assert value.value() == Point(1, 2)
-    assert value.get_many(keys) == encoded
+    assert value.get_many(keys) == points
     value.put_many(keys, [None, Point(5, 6)])
     assert value.value() is None
+    assert value.get_many(keys) == [None, Point(5, 6)]
     value.put_many(keys, encoded)
     assert value.value() == Point(1, 2)
     words = backend.list_state("l", Points())
     words.add_many(keys, points)
     assert words.get() == [Point(1, 2)]
+    assert words.get_many(pa.array(["bob", "cyd"])) == [[Point(3, 4)], []]
     entries = backend.map_state("m", Points(), Points())
     entries.put_many(keys, points, points)
     assert entries.get(Point(1, 2)) == Point(1, 2)
-    assert entries.get_many(keys, points) == encoded
+    assert entries.get_many(keys, points[::-1]) == [None, None]
+    assert entries.get_many(keys, points) == points
+    numbers = backend.map_state("n", Points(), pa.int64())
+    numbers.put_many(keys, points, pa.array([1, 2]))
+    assert numbers.get_many(keys, points) == pa.array([1, 2])
+    farthest = backend.reducing_state("r", Points(), "last")
+    farthest.add_many(keys, points)
+    assert farthest.get_many(keys) == points
     events = backend.sorted_state("s", Points(), Points())
     events.add_many(keys, points, points)
     assert events.first_entry() == (Point(1, 2), [Point(1, 2)])

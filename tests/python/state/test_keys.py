@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import decimal
 
@@ -126,9 +127,25 @@ def test_a_key_of_another_key_group_is_refused(open_backend: object) -> None:
     assert len(list(high.keys("v"))) > 50
 
 
+def test_prefetching_a_key_of_another_key_group_is_refused(open_backend: object) -> None:
+    low = open_backend(key_groups=range(64))
+    state = low.value_state("v", pa.int64())
+    own = []
+    for i in range(20):
+        with contextlib.suppress(InvalidError):
+            low.set_key(f"user-{i}")
+            state.update(i)
+            own.append(f"user-{i}")
+    with pytest.raises(InvalidError, match="key group"):
+        low.prefetch(pa.array([f"user-{i}" for i in range(20)]))
+    low.prefetch(pa.array(own))
+    assert low.current_key == own[-1]
+
+
 @pytest.mark.parametrize(
     "options",
     [
+        {"cache_bytes": 0},
         {"max_parallelism": 0},
         {"max_parallelism": 32_769},
         {"key_groups": range(129)},

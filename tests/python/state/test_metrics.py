@@ -39,6 +39,34 @@ def test_reads_and_writes_are_counted_for_each_state(open_backend: Any) -> None:
     assert counted["v"].latencies == {}
 
 
+@pytest.mark.parametrize("cache_bytes", [100_000, 10_000_000])
+def test_the_cache_is_as_large_as_asked_for(tmp_path: Path, cache_bytes: int) -> None:
+    with KeyedBackend.open(
+        tmp_path, kind="rocksdb", key=pa.int64(), cache_bytes=cache_bytes
+    ) as backend:
+        value = backend.value_state("v", pa.binary())
+        elements = backend.list_state("l", pa.binary())
+        entries = backend.map_state("m", pa.int64(), pa.binary())
+        events = backend.sorted_state("s", pa.int64(), pa.binary())
+        for key in range(1000):
+            backend.set_key(key)
+            data = key.to_bytes(1000, "little")
+            value.update(data)
+            elements.add(data)
+            entries[0] = data
+            events.add(0, data)
+        for key in range(1000):
+            backend.set_key(key)
+            data = key.to_bytes(1000, "little")
+            assert (value.value(), elements.get(), entries[0]) == (data, [data], data)
+            assert events.values_at(0) == [data]
+        read = {name: counted.store_reads for name, counted in backend.metrics().items()}
+        if cache_bytes < 1_000_000:
+            assert min(read.values()) >= 900
+        else:
+            assert read["v"] == 0
+
+
 def test_calls_are_timed_when_asked_to(open_backend: Any) -> None:
     backend = open_backend(time_every=2)
     backend.set_key("ada")

@@ -38,6 +38,20 @@ def test_update_with_none_is_clear(backend: KeyedBackend) -> None:
     assert list(backend.keys("v")) == []
 
 
+def test_a_value_may_be_given_by_name(backend: KeyedBackend) -> None:
+    state = backend.value_state("v", pa.int64())
+    state.update(value=5)
+    assert state.value() == 5
+    for call in (
+        lambda: state.update(),  # type: ignore[call-arg]
+        lambda: state.update(1, 2),  # type: ignore[call-arg]
+        lambda: state.update(v=1),  # type: ignore[call-arg]
+    ):
+        with pytest.raises(TypeError):
+            call()
+    assert state.value() == 5
+
+
 def test_each_key_has_a_value_of_its_own(backend: KeyedBackend) -> None:
     state = backend.value_state("v", pa.int64())
     state.update(1)

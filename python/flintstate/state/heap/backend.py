@@ -33,13 +33,12 @@ HeapKind = (
     | HeapSortedState
 )
 
-_GROUPS_REMEMBERED = 1 << 16
 _NO_GROUP = sys.maxsize
 """Behind the end of every list of shards, so that a state without a current key finds out."""
 
 
 def _plain_class(columns: pa.Schema) -> type | None:
-    """The class of keys that are their own tokens and fit whenever they have been seen before."""
+    """The class of keys that are their own tokens, if they have a key group at all."""
     classes = {pa.string(): str, pa.int64(): int, pa.int32(): int, pa.binary(): bytes}
     return classes.get(columns[0].type) if len(columns) == 1 else None
 
@@ -65,8 +64,9 @@ class HeapBackend(KeyedBackend):
         self._closed = False
         self._key: Token = None
         self._group = _NO_GROUP
-        self._groups: dict[Token, int] = {}
         self._plain_class = _plain_class(columns)
+        self._group_of_key = self._key_type.group
+        self._first_group, self._last_group = key_groups[0], key_groups[-1]
         self._epoch = 0
         self._frozen = 0  # what is older than this must be copied before it is changed
         self._shared = 0  # the same, whatever snapshots are released
@@ -92,10 +92,9 @@ class HeapBackend(KeyedBackend):
         return self._key_groups
 
     def set_key(self, key: object) -> None:
-        # A key of the plain class that was seen before needs no look at its bytes.
         if key.__class__ is self._plain_class:
-            group = self._groups.get(key)
-            if group is not None:
+            group = self._group_of_key(key)  # raises where the key does not fit
+            if self._first_group <= group <= self._last_group:
                 self._key = key
                 self._group = group
                 return
@@ -105,18 +104,13 @@ class HeapBackend(KeyedBackend):
         self._key = token
 
     def _group_of(self, token: Token) -> int:
-        group = self._groups.get(token)
-        if group is None:
-            group = self._key_type.group(token)
-            if group not in self._key_groups:
-                key = self._key_type.release(token)
-                raise InvalidError(
-                    f"key {key!r} belongs to key group {group}; this backend holds "
-                    f"{self._key_groups.start} to {self._key_groups.stop - 1}"
-                )
-            if len(self._groups) >= _GROUPS_REMEMBERED:
-                self._groups.clear()
-            self._groups[token] = group
+        group = self._key_type.group(token)
+        if not self._first_group <= group <= self._last_group:
+            key = self._key_type.release(token)
+            raise InvalidError(
+                f"key {key!r} belongs to key group {group}; this backend holds "
+                f"{self._first_group} to {self._last_group}"
+            )
         return group
 
     def _places(self, keys: pa.Array) -> list[tuple[Token, int]]:
@@ -132,7 +126,7 @@ class HeapBackend(KeyedBackend):
         return self._key_type.release(self._key)
 
     def prefetch(self, keys: pa.Array | pa.RecordBatch | pa.Table) -> None:
-        self._check_open()  # everything is at hand
+        self._places(keys)  # everything is at hand
 
     def keys(self, state: State | str, namespace: object = None) -> Iterator[object]:
         found = self._known(state)
@@ -316,7 +310,7 @@ class HeapBackend(KeyedBackend):
 
     def close(self) -> None:
         self._closed = True
-        self._groups.clear()
+        self._plain_class = None
         self._group = _NO_GROUP
         for table in [*self._tables.values(), *(timers.table for timers in self._timers())]:
             table.shards.clear()
