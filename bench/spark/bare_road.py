@@ -18,10 +18,11 @@ import common
 import pandas as pd
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 
 from flintstate.spark.carrier import _in_order
-from flintstate.spark.frames import frame
+from flintstate.spark.frames import carried_schema, frame, unfolded
 from flintstate.spark.labels import choose_labels
 from flintstate.spark.packing import PACKED_SPARK, Packer, unpack
 from flintstate.spark.schemas import arrow_schema
@@ -49,13 +50,18 @@ def plain(df: DataFrame) -> DataFrame:
 
 def road(df: DataFrame) -> DataFrame:
     packer = Packer(("user",), tuple(choose_labels(2, 2)), 128, arrow_schema(df.schema, "input"))
-    return (
+    carried = (
         df.mapInArrow(packer, PACKED_SPARK)
         .groupBy("bucket")
         .applyInPandasWithState(
-            carry, OUTPUT, "handle binary", "append", GroupStateTimeout.NoTimeout
+            carry,
+            carried_schema(T.StructType.fromDDL(OUTPUT)),
+            "handle binary",
+            "append",
+            GroupStateTimeout.NoTimeout,
         )
     )
+    return unfolded(carried)
 
 
 def main(rows: int = 2_000_000, repeats: int = 3) -> None:

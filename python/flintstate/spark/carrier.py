@@ -21,6 +21,7 @@ from flintstate.spark.frames import frame
 from flintstate.spark.packing import unpack
 from flintstate.spark.runner import Clock, Runner
 from flintstate.spark.triggers import refuse_endless_trigger
+from flintstate.spark.worker import settle_worker
 from flintstate.state.rocksdb import RocksDbBackend
 
 __all__ = ["HANDLE_SPARK", "Carrier"]
@@ -43,6 +44,7 @@ class Carrier:
     def __call__(
         self, key: tuple[int], frames: Iterable[pd.DataFrame], state: GroupState
     ) -> Iterator[pd.DataFrame]:
+        settle_worker()
         if self.runner.mode == "processing":
             refuse_endless_trigger()
         storage = open_storage(self.state)

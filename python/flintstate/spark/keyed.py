@@ -21,6 +21,7 @@ from flintstate.process import KeyedProcessFunction, TimeMode, check_time_mode
 from flintstate.spark.bucket import Limits
 from flintstate.spark.carrier import HANDLE_SPARK, Carrier
 from flintstate.spark.claim import Claim
+from flintstate.spark.frames import carried_schema, unfolded
 from flintstate.spark.packing import PACKED_SPARK, Packer
 from flintstate.spark.runner import BatchRunner, RowRunner, Runner
 from flintstate.spark.schemas import (
@@ -152,13 +153,10 @@ class Keyed:
         elif runner.mode == "processing":
             watch_triggers(session)
             timeout = GroupStateTimeout.ProcessingTimeTimeout
-        return packed.groupBy("bucket").applyInPandasWithState(
-            carrier,
-            output,
-            HANDLE_SPARK,
-            "append",
-            timeout,
+        carried = packed.groupBy("bucket").applyInPandasWithState(
+            carrier, carried_schema(output), HANDLE_SPARK, "append", timeout
         )
+        return unfolded(carried)
 
 
 def _check_pickles(runner: Runner) -> None:

@@ -16,6 +16,7 @@ from pyspark import TaskContext
 from flintstate import _core
 from flintstate.checkpoint.storage import open_storage
 from flintstate.spark.claim import claim_query, who_am_i
+from flintstate.spark.worker import settle_worker
 
 __all__ = ["FAR_FUTURE", "PACKED_ARROW", "PACKED_SPARK", "Packer", "unpack"]
 
@@ -34,7 +35,11 @@ PACKED_ARROW = pa.schema(
     ]
 )
 
-_GATHERED_BYTES = 32 << 20
+# A payload for each bucket comes to about so many bytes, all of them together to no more than the
+# second figure. Spark's JVM copies payloads as arrays; its collector has to go over all of its heap
+# sooner where they take half a region of it, which may be as small as a megabyte.
+_PAYLOAD_BYTES = 384 << 10
+_GATHERED_BYTES_MAX = 32 << 20
 # At least so many rows a bucket are split at a time, but for very many buckets.
 _SPLIT_ROWS = 1 << 11
 _SPLIT_ROWS_MAX = 1 << 18
@@ -56,15 +61,17 @@ class Packer:
             self.max_parallelism,
             len(self.labels),
         )
+        settle_worker()
         self._claim_in_first_batch()
         context = TaskContext.get()
         partition = context.partitionId() if context else 0
         ordinal = 0
         payloads = _Payloads(len(self.labels))
+        gathered_bytes = min(_PAYLOAD_BYTES * len(self.labels), _GATHERED_BYTES_MAX)
         # Split while Spark makes the next rows, so that little is left to do behind the last one.
         for rows in _gathered(batches, self.schema, _SPLIT_ROWS * len(self.labels)):
             payloads.add(splitter, rows)
-            if payloads.size >= _GATHERED_BYTES:
+            if payloads.size >= gathered_bytes:
                 yield self._emit(payloads, partition, ordinal)
                 payloads, ordinal = _Payloads(len(self.labels)), ordinal + 1
         if payloads.size:

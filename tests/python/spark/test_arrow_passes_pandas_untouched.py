@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.conversion import PandasToArrowConversion
 
-from flintstate.spark.frames import frame
+from flintstate.spark.frames import carried_schema, frame, unfolded
 
 SCHEMA = """
     b boolean, i8 byte, i16 short, i32 int, i64 long, f float, d double, dec decimal(10,2),
@@ -30,14 +30,33 @@ def test_every_type_and_its_nulls_come_out_as_they_went_in(spark: SparkSession) 
     rows = [ROW, (None,) * len(ROW), ROW]
     columns = [pa.array(c, f.type) for c, f in zip(zip(*rows, strict=True), schema, strict=True)]
     batch = pa.RecordBatch.from_arrays(columns, schema=schema)
-    empty = pd.DataFrame(dict.fromkeys(schema.names), index=[])
-    padding = pd.DataFrame(dict.fromkeys(schema.names), index=[0])
+    carried = carried_schema(spark_schema)
+    empty = pd.DataFrame(dict.fromkeys(carried.names), index=[])
+    padding = pd.DataFrame(dict.fromkeys(carried.names), index=[0])
     # What Spark does with the frames of a bucket before they leave the worker.
-    for frames, expected in (
-        ([frame(batch), empty], batch.num_rows),
-        ([frame(batch[:1]), frame(batch[1:]), padding], batch.num_rows + 1),
+    for frames, padded in (
+        ([frame(batch), empty], []),
+        ([frame(batch[:1]), frame(batch[1:]), padding], [None]),
     ):
         merged = pd.concat(frames, ignore_index=True)
-        out = PandasToArrowConversion.convert(merged, spark_schema, timezone="UTC", arrow_cast=True)
-        assert out.num_rows == expected
-        assert out[:3].to_pylist() == batch.to_pylist()
+        out = PandasToArrowConversion.convert(merged, carried, timezone="UTC", arrow_cast=True)
+        folded = out.column(0)
+        assert folded.flatten().to_pylist() == batch.to_pylist()
+        assert folded[len(folded) - len(padded) :].to_pylist() == padded
+
+
+def test_wide_rows_are_folded_by_fewer() -> None:
+    def folded(value: bytes) -> list[int]:
+        rows = pa.record_batch({"value": [value] * 100})
+        return [len(some) for some in frame(rows)["rows"]]
+
+    assert folded(b"x") == [32, 32, 32, 4]
+    assert folded(b"x" * 10_000) == [1] * 100
+
+
+def test_folded_rows_are_unfolded_in_their_order(spark: SparkSession) -> None:
+    schema = T.StructType.fromDDL("a long, b struct<c: string>")
+    rows = [(1, ("x",)), (None, None)], [(3, (None,))]
+    out = unfolded(spark.createDataFrame([(list(some),) for some in rows], carried_schema(schema)))
+    assert out.schema == schema
+    assert [tuple(row) for row in out.collect()] == [(1, ("x",)), (None, None), (3, (None,))]
