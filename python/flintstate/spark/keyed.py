@@ -22,6 +22,7 @@ from flintstate.spark.bucket import Limits
 from flintstate.spark.carrier import HANDLE_SPARK, Carrier
 from flintstate.spark.claim import Claim
 from flintstate.spark.frames import carried_schema, unfolded
+from flintstate.spark.handing_over import hand_over_by_count
 from flintstate.spark.packing import PACKED_SPARK, Packer
 from flintstate.spark.runner import BatchRunner, RowRunner, Runner
 from flintstate.spark.schemas import (
@@ -143,7 +144,11 @@ class Keyed:
         carrier = Carrier(
             storage.root, claim, self.local_dir, runner, Limits(batches_retained=retained)
         )
-        packer = Packer(self._names, claim.labels, claim.max_parallelism, self.schema, storage.root)
+        packer = Packer(
+            self._names, claim.labels, claim.max_parallelism, self.schema, storage.root,
+            claim.state_id.hex(),
+        )  # fmt: skip
+        hand_over_by_count(session, self.schema, packer.__name__)
         packed = self.df.mapInArrow(packer, PACKED_SPARK)
         timeout = GroupStateTimeout.NoTimeout
         if time is not None:

@@ -54,6 +54,12 @@ class Packer:
     max_parallelism: int
     schema: pa.Schema
     state: str | None = None
+    name: str = "of_rows"
+
+    @property
+    def __name__(self) -> str:
+        """What it is called in Spark's plans."""
+        return f"Packer_{self.name}"
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         splitter = _core.KeySplitter(
