@@ -5,37 +5,73 @@
 #include <string_view>
 #include <utility>
 
+#include "key/encoded_keys.h"
 #include "key/key_encoder.h"
 
 namespace flint {
 namespace {
 
-// A key's place among the others: its group, then its bytes, the first of which travel along, so
-// that most comparisons look at nothing else.
+// A row, and eight bytes of its key, which decide most comparisons without a look at the key.
 struct Place {
   uint64_t head;
-  uint32_t number;
-  uint16_t group;
+  uint32_t row;
 };
 
-uint64_t HeadOf(std::string_view key) {
-  uint64_t head = 0;
-  std::memcpy(&head, key.data(), std::min(key.size(), sizeof head));
-  return __builtin_bswap64(head);
+size_t CommonPrefix(const EncodedKeys& keys) {
+  const std::string_view first = keys[0];
+  size_t common = first.size();
+  for (int64_t row = 1; row < keys.size() && common > 0; ++row) {
+    const std::string_view key = keys[row].substr(0, common);
+    common = static_cast<size_t>(std::mismatch(key.begin(), key.end(), first.begin()).first -
+                                 key.begin());
+  }
+  return common;
 }
 
-std::vector<Place> InOrder(const std::vector<StateKey>& keys) {
-  std::vector<Place> places;
-  places.reserve(keys.size());
-  for (const StateKey& key : keys) {
-    places.push_back({HeadOf(key.bytes), static_cast<uint32_t>(places.size()), key.group});
+// The order of keys: by their heads, which begin where the keys begin to differ, then by all bytes.
+class KeyOrder {
+ public:
+  explicit KeyOrder(const EncodedKeys& keys) : keys_(keys), skipped_(CommonPrefix(keys)) {
+    const size_t size = keys[0].size();
+    heads_decide_ = size - skipped_ <= sizeof(uint64_t);
+    for (int64_t row = 1; row < keys.size() && heads_decide_; ++row) {
+      heads_decide_ = keys[row].size() == size;
+    }
   }
-  std::sort(places.begin(), places.end(), [&](const Place& a, const Place& b) {
-    if (a.group != b.group) return a.group < b.group;
+
+  Place PlaceOf(uint32_t row) const {
+    const std::string_view rest = keys_[row].substr(skipped_);
+    uint64_t head = 0;
+    std::memcpy(&head, rest.data(), std::min(rest.size(), sizeof head));
+    return {__builtin_bswap64(head), row};
+  }
+
+  bool Equal(const Place& a, const Place& b) const {
+    return a.head == b.head && (heads_decide_ || keys_[a.row] == keys_[b.row]);
+  }
+
+  bool operator()(const Place& a, const Place& b) const {
     if (a.head != b.head) return a.head < b.head;
-    return keys[a.number].bytes < keys[b.number].bytes;
-  });
-  return places;
+    if (!heads_decide_) {
+      const int order = keys_[a.row].compare(keys_[b.row]);
+      if (order != 0) return order < 0;
+    }
+    return a.row < b.row;  // rows of one key keep their order
+  }
+
+ private:
+  const EncodedKeys& keys_;
+  const size_t skipped_;
+  bool heads_decide_;  // keys are equal where their heads are
+};
+
+Result<std::vector<uint32_t>> GroupsOf(const EncodedKeys& keys, const Backend& backend) {
+  std::vector<uint32_t> groups(static_cast<size_t>(keys.size()));
+  for (size_t row = 0; row < groups.size(); ++row) {
+    FLINT_ASSIGN_OR_RETURN(StateKey key, backend.Locate(keys[static_cast<int64_t>(row)]));
+    groups[row] = key.group;
+  }
+  return groups;
 }
 
 }  // namespace
@@ -50,32 +86,49 @@ Result<KeyedRows> KeyedRows::Make(const BatchView& batch, const Schema& key,
     columns.push_back(batch.columns[static_cast<size_t>(at)]);
   }
   KeyEncoder encoder(backend.key_schema());
-  FLINT_RETURN_IF_ERROR(encoder.Append(columns, 0, batch.num_rows, &result.encoded_));
-  std::vector<std::string_view> views(static_cast<size_t>(batch.num_rows));
-  for (size_t row = 0; row < views.size(); ++row) {
-    views[row] = result.encoded_[static_cast<int64_t>(row)];
-  }
-  KeyNumbers numbers = NumberKeys(views);
-  RowOrder order = OrderByPart(numbers.of_row, numbers.count);
-  std::vector<StateKey> keys;
-  keys.reserve(numbers.count);
-  for (size_t k = 0; k < numbers.count; ++k) {
-    auto first = static_cast<size_t>(order.order[static_cast<size_t>(order.starts[k])]);
-    FLINT_ASSIGN_OR_RETURN(StateKey located, backend.Locate(views[first]));
-    keys.push_back(located);
-  }
-  result.keys_.reserve(numbers.count);
-  result.ends_.reserve(numbers.count + 1);
+  EncodedKeys keys;
+  FLINT_RETURN_IF_ERROR(encoder.Append(columns, 0, batch.num_rows, &keys));
   result.ends_.push_back(0);
-  result.order_.Reserve(batch.num_rows);
-  for (const Place& place : InOrder(keys)) {
-    result.keys_.push_back(keys[place.number]);
-    auto begin = static_cast<size_t>(order.starts[place.number]);
-    auto end = static_cast<size_t>(order.starts[place.number + 1]);
-    for (size_t i = begin; i < end; ++i) result.order_.Append(order.order[i]);
-    result.ends_.push_back(result.order_.size());
-  }
+  if (batch.num_rows == 0) return result;
+  FLINT_RETURN_IF_ERROR(result.Order(keys, backend));
   return result;
+}
+
+Status KeyedRows::Order(const EncodedKeys& keys, const Backend& backend) {
+  FLINT_ASSIGN_OR_RETURN(std::vector<uint32_t> groups, GroupsOf(keys, backend));
+  const uint32_t group_count = *std::max_element(groups.begin(), groups.end()) + 1;
+  const RowOrder by_group = OrderByPart(groups, group_count);
+  const KeyOrder order(keys);
+  bytes_.reserve(keys.data_bytes());
+  order_.Reserve(keys.size());
+  std::vector<Place> places;
+  // Group by group, as many rows as the processor's cache holds.
+  for (uint32_t group = 0; group < group_count; ++group) {
+    places.clear();
+    for (int64_t i = by_group.starts[group]; i < by_group.starts[group + 1]; ++i) {
+      places.push_back(
+          order.PlaceOf(static_cast<uint32_t>(by_group.order[static_cast<size_t>(i)])));
+    }
+    std::sort(places.begin(), places.end(), order);
+    for (size_t i = 0; i < places.size(); ++i) {
+      if (i == 0 || !order.Equal(places[i - 1], places[i])) {
+        if (order_.size() > 0) ends_.push_back(order_.size());
+        FLINT_RETURN_IF_ERROR(AddKey(keys[places[i].row], backend));
+      }
+      order_.Append(static_cast<int64_t>(places[i].row));
+    }
+  }
+  ends_.push_back(order_.size());
+  return {};
+}
+
+// Copied, so that those who take the keys in turn find their bytes in turn.
+Status KeyedRows::AddKey(std::string_view key, const Backend& backend) {
+  const size_t at = bytes_.size();
+  bytes_.insert(bytes_.end(), key.begin(), key.end());
+  FLINT_ASSIGN_OR_RETURN(StateKey located, backend.Locate({bytes_.data() + at, key.size()}));
+  keys_.push_back(located);
+  return {};
 }
 
 OwnedArray KeyedRows::TakeOrder() {

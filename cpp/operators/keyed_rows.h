@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/arrow_builder.h"
@@ -28,7 +29,11 @@ class KeyedRows {
   OwnedArray TakeOrder();
 
  private:
-  EncodedKeys encoded_;  // what keys_ point into
+  // At least one row.
+  Status Order(const EncodedKeys& keys, const Backend& backend);
+  Status AddKey(std::string_view key, const Backend& backend);
+
+  std::vector<char> bytes_;  // what keys_ point into, one key behind the other
   std::vector<StateKey> keys_;
   std::vector<int64_t> ends_;
   ColumnBuilder order_{DataType(TypeId::kInt64)};

@@ -35,6 +35,31 @@ class KeyedRowsTest : public BackendTest {
     return {view.Values<int64_t>(), view.Values<int64_t>() + view.size()};
   }
 
+  // Keys come in the order of row keys, each row once, and those of a key in their order.
+  void ExpectOrdered(const std::vector<std::string>& keys) {
+    auto rows = Make(BatchOf(keys));
+    ASSERT_TRUE(rows.ok()) << rows.status().message();
+    Numbers order = OrderOf(&*rows);
+    ASSERT_EQ(order.size(), keys.size());
+    EXPECT_EQ(rows->begin(0), 0);
+    EXPECT_EQ(rows->end(rows->keys().size() - 1), static_cast<int64_t>(keys.size()));
+    std::string before;
+    for (size_t k = 0; k < rows->keys().size(); ++k) {
+      const StateKey& key = rows->keys()[k];
+      EXPECT_EQ(key.group, backend_->Locate(key.bytes)->group);
+      std::string row_key;
+      AppendGroup(key.group, 1, &row_key);
+      row_key.append(key.bytes);
+      ASSERT_LT(before, row_key);
+      before = row_key;
+      for (int64_t i = rows->begin(k); i < rows->end(k); ++i) {
+        auto at = static_cast<size_t>(i);
+        ASSERT_EQ(Encoded(keys[static_cast<size_t>(order[at])]), key.bytes);
+        ASSERT_TRUE(i == rows->begin(k) || order[at - 1] < order[at]);
+      }
+    }
+  }
+
   const Schema schema_{{MakeField("n", TypeId::kInt64), MakeField("key", TypeId::kString, false)}};
 };
 
@@ -55,7 +80,7 @@ TEST_F(KeyedRowsTest, TheRowsOfAKeyStandTogetherInTheirOrder) {
   EXPECT_EQ(found, (std::map<std::string, Numbers>{{"", {3}}, {"a", {1, 4}}, {"b", {0, 2, 5}}}));
 }
 
-// Keys of eight bytes and more that are alike in them, too.
+// Keys that are alike in their first eight bytes and more, too.
 TEST_F(KeyedRowsTest, KeysComeInTheOrderOfRowKeysAndEachRowOnce) {
   Open();
   std::mt19937 random(5);
@@ -64,27 +89,27 @@ TEST_F(KeyedRowsTest, KeysComeInTheOrderOfRowKeysAndEachRowOnce) {
     std::string key = random() % 2 == 0 ? "a long head, and then " : "";
     keys.push_back(key + std::to_string(random() % 1000));
   }
-  auto rows = Make(BatchOf(keys));
-  ASSERT_TRUE(rows.ok()) << rows.status().message();
-  Numbers order = OrderOf(&*rows);
-  ASSERT_EQ(order.size(), keys.size());
-  EXPECT_EQ(rows->begin(0), 0);
-  EXPECT_EQ(rows->end(rows->keys().size() - 1), 5000);
-  std::string before;
-  for (size_t k = 0; k < rows->keys().size(); ++k) {
-    const StateKey& key = rows->keys()[k];
-    EXPECT_EQ(key.group, backend_->Locate(key.bytes)->group);
-    std::string row_key;
-    AppendGroup(key.group, 1, &row_key);
-    row_key.append(key.bytes);
-    ASSERT_LT(before, row_key);
-    before = row_key;
-    for (int64_t i = rows->begin(k); i < rows->end(k); ++i) {
-      auto at = static_cast<size_t>(i);
-      ASSERT_EQ(Encoded(keys[static_cast<size_t>(order[at])]), key.bytes);
-      ASSERT_TRUE(i == rows->begin(k) || order[at - 1] < order[at]);
+  ExpectOrdered(keys);
+}
+
+TEST_F(KeyedRowsTest, KeysOfOneLengthThatDifferLateComeInOrder) {
+  Open();
+  std::mt19937 random(6);
+  for (int digits : {1, 3, 8, 9, 12}) {
+    std::vector<std::string> keys;
+    for (int i = 0; i < 2000; ++i) {
+      std::string key = "customer-";
+      for (int d = 0; d < digits; ++d) key += static_cast<char>('0' + random() % 2);
+      keys.push_back(key);
     }
+    ExpectOrdered(keys);
   }
+}
+
+TEST_F(KeyedRowsTest, KeysThatAreTheSameOrAreOthersBeginningsComeInOrder) {
+  Open();
+  ExpectOrdered({"same", "same", "same"});
+  ExpectOrdered({"ab", "a", "", "abc", std::string("a\0", 2), std::string("ab\0", 3), "a", "ab"});
 }
 
 TEST_F(KeyedRowsTest, ABatchWithoutRowsHasNoKeys) {
