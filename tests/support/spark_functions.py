@@ -75,12 +75,21 @@ class KillsItsWorker(Trouble):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+class KillsItsExecutor(Trouble):
+    """Kills its executor, which takes all of its workers along."""
+
+    def happen(self) -> None:
+        executor = executor_of_this_worker()
+        (self.home / "killed").write_text(Path(f"/proc/{executor}/cmdline").read_text())
+        os.kill(executor, signal.SIGKILL)
+        time.sleep(60)
+
+
 class OutlivesItsExecutor(Trouble):
     """Kills its executor, lives on, and commits when the batch was long done by another."""
 
     def happen(self) -> None:
-        daemon = os.getppid()
-        executor = int(Path(f"/proc/{daemon}/stat").read_text().split()[3])
+        executor = executor_of_this_worker()
         os.setsid()
         os.kill(executor, signal.SIGKILL)
         note_when_committed(self.home / "zombie-committed")
@@ -98,6 +107,11 @@ class IsSlowToEnd(Trouble):
         if row.user == self.at:
             (self.home / f"attempt-{context.attemptNumber()}-{context.taskAttemptId()}").touch()
         yield from super().process_element(row, ctx)
+
+
+def executor_of_this_worker() -> int:
+    """The process that started the daemon that forked this one."""
+    return int(Path(f"/proc/{os.getppid()}/stat").read_text().split()[3])
 
 
 def note_when_committed(note: Path, then_sleep: float = 0) -> None:
