@@ -1,18 +1,16 @@
 #include "base/arrow_builder.h"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
 namespace flint {
 namespace {
 
-constexpr size_t kAlignment = 64;
 constexpr size_t kSmallest = 256;
 
 // What an exported ArrowArray owns.
 struct ExportedArray {
-  std::vector<char*> memory;
+  std::vector<MemoryBlock> memory;
   std::vector<const void*> buffers;
   std::vector<ArrowArray> children;
   std::vector<ArrowArray*> child_pointers;
@@ -20,7 +18,7 @@ struct ExportedArray {
 
 void ReleaseExported(ArrowArray* array) {
   auto* owned = static_cast<ExportedArray*>(array->private_data);
-  for (char* memory : owned->memory) std::free(memory);
+  for (const MemoryBlock& memory : owned->memory) GiveMemory(memory);
   for (ArrowArray* child : owned->child_pointers) {
     if (child->release != nullptr) child->release(child);
   }
@@ -31,7 +29,7 @@ void ReleaseExported(ArrowArray* array) {
 void Give(ArrowBuffer* buffer, ExportedArray* owned) {
   if (buffer->data() == nullptr) buffer->Reserve(1);  // consumers want no null data pointer
   owned->memory.push_back(buffer->Release());
-  owned->buffers.push_back(owned->memory.back());
+  owned->buffers.push_back(owned->memory.back().data);
 }
 
 void Export(std::unique_ptr<ExportedArray> owned, int64_t length, int64_t null_count,
@@ -72,19 +70,16 @@ ArrowBuffer& ArrowBuffer::operator=(ArrowBuffer&& other) noexcept {
 }
 
 void ArrowBuffer::Grow(size_t at_least) {
-  size_t wanted = std::max({at_least, capacity_ * 2, kSmallest});
-  wanted = (wanted + kAlignment - 1) / kAlignment * kAlignment;
-  auto* grown = static_cast<char*>(std::aligned_alloc(kAlignment, wanted));
-  if (grown == nullptr) throw std::bad_alloc();
-  if (size_ != 0) std::memcpy(grown, data_, size_);
-  std::free(data_);
-  data_ = grown;
-  capacity_ = wanted;
+  const MemoryBlock grown = TakeMemory(std::max({at_least, capacity_ * 2, kSmallest}));
+  if (size_ != 0) std::memcpy(grown.data, data_, size_);
+  GiveMemory({data_, capacity_});
+  data_ = grown.data;
+  capacity_ = grown.size;
 }
 
-char* ArrowBuffer::Release() {
-  size_ = capacity_ = 0;
-  return std::exchange(data_, nullptr);
+MemoryBlock ArrowBuffer::Release() {
+  size_ = 0;
+  return {std::exchange(data_, nullptr), std::exchange(capacity_, 0)};
 }
 
 ColumnBuilder::ColumnBuilder(DataType type) : type_(std::move(type)), width_(type_.FixedWidth()) {

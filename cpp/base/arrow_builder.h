@@ -10,6 +10,7 @@
 
 #include "base/arrow_abi.h"
 #include "base/arrow_type.h"
+#include "base/spare_memory.h"
 #include "base/status.h"
 
 namespace flint {
@@ -20,7 +21,7 @@ class ArrowBuffer {
   ArrowBuffer() = default;
   ArrowBuffer(ArrowBuffer&& other) noexcept;
   ArrowBuffer& operator=(ArrowBuffer&& other) noexcept;
-  ~ArrowBuffer() { std::free(data_); }
+  ~ArrowBuffer() { GiveMemory({data_, capacity_}); }
 
   char* data() { return data_; }
   const char* data() const { return data_; }
@@ -42,8 +43,8 @@ class ArrowBuffer {
   void Push(T value) {
     Append(&value, sizeof value);
   }
-  // Gives up the memory; the caller frees it with std::free.
-  char* Release();
+  // Gives up the memory; the caller gives it back with GiveMemory.
+  MemoryBlock Release();
 
  private:
   void Grow(size_t at_least);

@@ -29,10 +29,10 @@ bool HasCodec(const KeyPart& part) {
 bool AllPresent(const KeyPart& part, const Block& block) {
   auto stride = static_cast<size_t>(part.stride());
   bool all = true;
+  for (size_t i = 0; i < block.count; ++i) all &= block.rest[i].size() >= stride;
+  if (!all || !part.marked) return all;
   for (size_t i = 0; i < block.count; ++i) {
-    std::string_view rest = block.rest[i];
-    if (rest.size() < stride) return false;
-    all &= !part.marked || static_cast<uint8_t>(rest[0]) == kPresentMarker;
+    all &= static_cast<uint8_t>(block.rest[i][0]) == kPresentMarker;
   }
   return all;
 }
@@ -76,7 +76,9 @@ Status DecodeColumn(const KeyPart& part, Block* block, ColumnBuilder* out) {
 }
 
 Status CheckNothingLeft(const KeyPart& last, const Block& block) {
-  for (size_t i = 0; i < block.count; ++i) {
+  size_t left = 0;
+  for (size_t i = 0; i < block.count; ++i) left |= block.rest[i].size();
+  for (size_t i = 0; left != 0 && i < block.count; ++i) {
     FLINT_RETURN_IF_ERROR(KeyReader(block.rest[i]).CheckNothingLeft(last));
   }
   return Status();
