@@ -14,6 +14,7 @@ void BindKey(py::module_& m);
 void BindKeyCodec(py::module_& m);
 void BindOperators(py::module_& m);
 void BindRowLoop(py::module_& m);
+void BindTimerLoop(py::module_& m);
 
 void BindStore(py::module_& m);
 void BindTable(py::module_& m);

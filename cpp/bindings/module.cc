@@ -19,4 +19,5 @@ PYBIND11_MODULE(_core, m) {
   flint::BindStateSorted(m);
   flint::BindOperators(m);
   flint::BindRowLoop(m);
+  flint::BindTimerLoop(m);
 }

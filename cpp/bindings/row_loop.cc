@@ -6,6 +6,7 @@
 #include "bindings/arrow.h"
 #include "bindings/bindings.h"
 #include "bindings/column_objects.h"
+#include "bindings/put_out.h"
 #include "bindings/state_common.h"
 #include "operators/keyed_rows.h"
 #include "state/point_table.h"
@@ -16,7 +17,6 @@ namespace {
 // So many keys are read at a time: enough for a MultiGet to pay, few enough to stay in the
 // processor's cache until they are used.
 constexpr size_t kPrefetchedKeys = 8192;
-constexpr int64_t kOutputRows = 1 << 16;
 const Field kRowNumber{"row", DataType(TypeId::kInt64), false};
 
 // Calls a function for each row of a batch, key by key, and gathers what it puts out: one call from
@@ -29,12 +29,8 @@ class RowLoop {
         key_(ImportSchema(key, "key")),
         row_type_(std::move(row_type)),
         context_(std::move(context)),
-        current_key_(py::reinterpret_steal<py::object>(PyUnicode_InternFromString("current_key"))) {
-    Schema schema = ImportSchema(output, "output");
-    output_ = Field{"", DataType(TypeId::kStruct), false};
-    output_.type.children = schema.fields;
-    if (RowGatherer::Takes(schema)) gatherer_.emplace(schema);
-  }
+        current_key_(py::reinterpret_steal<py::object>(PyUnicode_InternFromString("current_key"))),
+        put_out_(output) {}
 
   // Begins with another batch, a pyarrow.RecordBatch; what the last one put out was taken.
   void Begin(py::object batch, py::object function) {
@@ -56,21 +52,15 @@ class RowLoop {
     key_at_ = row_at_ = prefetched_ = 0;
   }
 
-  // Goes on until there is enough put out, or no row left, and returns (batch, misfits): what was
-  // gathered, as an array of structs, or None; behind it rows that have to be converted, as a list.
-  // None where all was returned already.
+  // Goes on until there is enough put out, or no row left, and returns as PutOut::Finish does.
   py::object Next() {
-    misfits_ = py::list();
-    while (key_at_ < rows_.keys().size() && !HasEnough()) {
+    while (key_at_ < rows_.keys().size() && !put_out_.HasEnough()) {
       if (row_at_ == rows_.begin(key_at_)) EnterKey();
-      while (row_at_ < rows_.end(key_at_) && !HasEnough()) Call(row_at_++);
+      while (row_at_ < rows_.end(key_at_) && !put_out_.HasEnough()) Call(row_at_++);
       if (row_at_ < rows_.end(key_at_)) break;
       ++key_at_;
     }
-    if (Gathered() == 0 && misfits_.empty()) return py::none();
-    py::object batch = py::none();
-    if (Gathered() > 0) batch = py::cast(ExportedArray{output_, gatherer_->Finish()});
-    return py::make_tuple(std::move(batch), std::move(misfits_));
+    return put_out_.Finish();
   }
 
  private:
@@ -79,12 +69,6 @@ class RowLoop {
     array_ = Unwrap(source_->Next());
     if (!array_) Check(Status::Invalid("batch: it is empty"));
     view_ = Unwrap(BatchView::Make(source_->schema(), **array_));
-  }
-
-  int64_t Gathered() const { return gatherer_ ? gatherer_->size() : 0; }
-  bool HasEnough() const {
-    return Gathered() + static_cast<int64_t>(misfits_.size()) >= kOutputRows ||
-           (gatherer_ && gatherer_->full());
   }
 
   void EnterKey() {
@@ -140,20 +124,7 @@ class RowLoop {
     auto result = py::reinterpret_steal<py::object>(PyObject_Vectorcall(
         function_.ptr(), arguments + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
     if (!result) throw py::error_already_set();
-    if (result.is_none()) return;
-    auto put_out = py::reinterpret_steal<py::object>(PyObject_GetIter(result.ptr()));
-    if (!put_out) throw py::error_already_set();
-    iternextfunc next = Py_TYPE(put_out.ptr())->tp_iternext;
-    while (auto out = py::reinterpret_steal<py::object>(next(put_out.ptr()))) Take(std::move(out));
-    if (PyErr_Occurred() == nullptr) return;
-    if (!PyErr_ExceptionMatches(PyExc_StopIteration)) throw py::error_already_set();
-    PyErr_Clear();
-  }
-
-  // Once a row did not fit as it is, the rows behind it are not gathered either: their order stays.
-  void Take(py::object row) {
-    if (gatherer_ && misfits_.empty() && gatherer_->Add(row.ptr())) return;
-    misfits_.append(std::move(row));
+    put_out_.TakeAll(result);
   }
 
   std::shared_ptr<BackendBinding> owner_;
@@ -161,9 +132,7 @@ class RowLoop {
   const py::object row_type_;
   const py::object context_;
   const py::object current_key_;  // the attribute's name
-  Field output_;
-  std::optional<RowGatherer> gatherer_;
-  py::list misfits_;
+  PutOut put_out_;
 
   py::object batch_;
   py::object function_;

@@ -21,7 +21,6 @@ from flintstate.state.rocksdb import RocksDbBackend
 
 __all__ = ["BatchRunner", "Clock", "RowRunner", "Runner"]
 
-_OUTPUT_ROWS = 1 << 16
 _NO_EVENT_TIME: dict[TimeMode | None, str | None] = {
     "event": None,
     "processing": PROCESSING_TIME_ONLY,
@@ -153,27 +152,21 @@ class RowRunner(Runner):
         self._function.open(self._context)
 
     def fire(self) -> Iterator[pa.RecordBatch]:
-        out: list[Any] = []
+        watermark, now = self._clock.watermark, self._clock.processing_time
+        loop = _core.TimerLoop(self._backend.native, self.output, self._context)
         with _no_garbage_collection():
-            for timer in self._due():
-                self._context.current_key = self._backend.current_key
-                out.extend(self._function.on_timer(timer.time, self._context) or ())
-                if len(out) >= _OUTPUT_ROWS:
-                    yield to_batch(out, self.output)
-                    out = []
-            if out:
-                yield to_batch(out, self.output)
+            if watermark is not None:
+                self._backend.advance_watermark(watermark)
+                loop.begin(watermark, event_time=True, function=self._function.on_timer)
+                yield from self._drained(loop)
+            loop.begin(now, event_time=False, function=self._function.on_timer)
+            yield from self._drained(loop)
 
     def run(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         late, rows = self._split_late(rows)
         with _no_garbage_collection():
             yield from self._run(late, self._function.on_late)
             yield from self._run(rows, self._function.process_element)
-
-    def _due(self) -> Iterator[Any]:
-        if self._clock.watermark is not None:
-            yield from self._backend.advance_watermark(self._clock.watermark)
-        yield from self._backend.advance_processing_time(self._clock.processing_time)
 
     def _run(
         self, rows: pa.RecordBatch, function: Callable[[Any, Context], Iterable[Any] | None]
@@ -183,6 +176,9 @@ class RowRunner(Runner):
             return
         loop = self._loop or self._begin_loop(rows.schema)
         loop.begin(rows, function)
+        yield from self._drained(loop)
+
+    def _drained(self, loop: _core.RowLoop | _core.TimerLoop) -> Iterator[pa.RecordBatch]:
         while (put_out := loop.next()) is not None:
             gathered, misfits = put_out
             if gathered is not None:

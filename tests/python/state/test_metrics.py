@@ -67,6 +67,35 @@ def test_the_cache_is_as_large_as_asked_for(tmp_path: Path, cache_bytes: int) ->
             assert read["v"] == 0
 
 
+def test_a_prefetch_reads_the_value_states_of_its_keys(tmp_path: Path) -> None:
+    keys = pa.array(range(1000), pa.int64())
+    with KeyedBackend.open(tmp_path, kind="rocksdb", key=pa.int64()) as backend:
+        backend.value_state("v", pa.int64()).put_many(keys, keys)
+    with KeyedBackend.open(tmp_path, kind="rocksdb", key=pa.int64()) as backend:
+        state = backend.value_state("v", pa.int64())
+        backend.prefetch(keys)
+        assert backend.metrics()["v"].store_reads == 1000
+        for key in range(1000):
+            backend.set_key(key)
+            assert state.value() == key
+        assert backend.metrics()["v"].store_reads == 1000
+
+
+def test_iterating_over_a_map_reads_it_page_by_page(tmp_path: Path) -> None:
+    with KeyedBackend.open(tmp_path, kind="rocksdb", key=pa.int64()) as backend:
+        backend.set_key(1)
+        state = backend.map_state("m", pa.int64(), pa.binary())
+        state.put_all((i, bytes(1000)) for i in range(10_000))
+    with KeyedBackend.open(tmp_path, kind="rocksdb", key=pa.int64()) as backend:
+        backend.set_key(1)
+        state = backend.map_state("m", pa.int64(), pa.binary())
+        entries = state.items()
+        assert next(entries)[0] == 0
+        assert backend.metrics()["m"].bytes_read < 1_000_000
+        assert sum(1 for _ in entries) == 9_999
+        assert backend.metrics()["m"].bytes_read > 10_000_000
+
+
 def test_calls_are_timed_when_asked_to(open_backend: Any) -> None:
     backend = open_backend(time_every=2)
     backend.set_key("ada")

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -57,6 +58,57 @@ def check(backend: _core.RocksBackend, commits: int) -> None:
         backend.set_key(user)
         assert last.value() == commits
         assert words.get() == list(range(1, commits + 1))
+
+
+def test_what_is_logged_is_as_little_as_it_can_be(tmp_path: Path) -> None:
+    backend = opened(tmp_path / "live")
+    words = backend.list_state("l", pa.string())
+    seen = backend.map_state("m", pa.int64(), pa.string())
+    total = backend.reducing_state("r", pa.int64(), "sum")
+    longest = backend.reducing_state("p", pa.string(), lambda a, b: max(a, b, key=len))
+    events = backend.sorted_state("s", pa.int64(), pa.string())
+    numbers = iter(range(1, 99))
+
+    def logged(change: Callable[[], None]) -> tuple[int, int]:
+        """How many records, and about how many bytes, besides those of an empty segment."""
+        change()
+        number = next(numbers)
+        segment = backend.commit(
+            str(tmp_path / f"{number}.log"), version=version(number), parent=version(number - 1),
+            level=-1,
+        )  # fmt: skip
+        assert segment is not None
+        return segment.records, segment.size
+
+    def fill() -> None:
+        words.add_all([f"word {i}" for i in range(1000)])
+        seen.put_all((i, f"entry {i}") for i in range(1000))
+        total.add(1)
+        longest.add("x" * 1000)
+        for i in range(1000):
+            events.add(i, f"event {i}")
+
+    backend.set_key(1)
+    assert logged(fill)[0] >= 3002
+    changes: list[Callable[[], None]] = [
+        lambda: words.add("one"),
+        lambda: seen.put(5, "one"),
+        lambda: seen.remove(6),
+        lambda: total.add(1),
+        lambda: events.add(5, "one"),
+    ]
+    for change in changes:
+        records, size = logged(change)
+        assert records <= 2  # the change, and for elements the number of the next one
+        assert size < 400
+
+    def add_often() -> None:
+        for _ in range(50):
+            longest.add("yy")
+
+    # The accumulator that the Python function arrived at, once, whatever was added.
+    assert logged(add_often)[0] == 1
+    backend.close()
 
 
 def test_segments_bring_another_directory_to_the_same_version(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+NAMES = st.sampled_from(["value", "list", "map", "sum", "join", "text", "sorted"])
 KEYS = st.sampled_from(["", "a", "a\0", "ab", "b", "é", None])
 SPACES = st.sampled_from([None, "", "w", "w\0", "x"])
 NUMBERS = st.integers(-(2**63), 2**63 - 1) | st.integers(-3, 3)
@@ -28,6 +29,24 @@ TIMES = st.integers(0, 30)
 
 def wrapped(number: int) -> int:
     return (number + 2**63) % 2**64 - 2**63
+
+
+class Text:
+    """Joins texts; its accumulator is changed in place."""
+
+    def create_accumulator(self) -> list[str]:
+        return []
+
+    def add(self, value: str, acc: list[str]) -> list[str]:
+        acc.append(value)
+        return acc
+
+    def get_result(self, acc: list[str]) -> str:
+        return "".join(acc)
+
+    def merge(self, a: list[str], b: list[str]) -> list[str]:
+        a.extend(b)
+        return a
 
 
 class Together:
@@ -65,6 +84,9 @@ class Program(RuleBasedStateMachine):
             "map": self.backend.map_state("map", pa.int64(), pa.string(), **spaced),
             "sum": self.backend.reducing_state("sum", pa.int64(), "sum", **spaced),
             "join": self.backend.reducing_state("join", pa.string(), lambda a, b: a + b, **spaced),
+            "text": self.backend.aggregating_state(
+                "text", Text(), accumulator=pa.list_(pa.string()), **spaced
+            ),
             "sorted": self.backend.sorted_state("sorted", pa.int64(), pa.string(), **spaced),
         }
         self.model: dict[str, dict[tuple[Any, Any], Any]] = {name: {} for name in self.states}
@@ -101,10 +123,16 @@ class Program(RuleBasedStateMachine):
         for state in self.states.values():
             state.set_namespace(space)
 
-    @rule(name=st.sampled_from(["value", "list", "map", "sum", "join", "sorted"]))
+    @rule(name=NAMES)
     def clear(self, name: str) -> None:
         self.states[name].clear()
         self.keep(name, None)
+
+    @rule(name=NAMES, keys=st.lists(KEYS, max_size=3))
+    def clear_many(self, name: str, keys: list[Any]) -> None:
+        self.states[name].clear_many(pa.array(keys, pa.string()))
+        for key in keys:
+            self.model[name].pop((key, self.space), None)
 
     @invariant()
     def everything_here_is_as_in_the_model(self) -> None:
@@ -114,6 +142,7 @@ class Program(RuleBasedStateMachine):
         assert list(states["map"].items()) == sorted(self.cell("map", {}).items())
         assert states["sum"].get() == self.cell("sum", None)
         assert states["join"].get() == self.cell("join", None)
+        assert states["text"].get() == self.cell("text", None)
         for low in range(-2, 3):
             for inclusive in (False, True):
                 expected = self.in_range(low, 1, inclusive)
@@ -194,8 +223,40 @@ class Program(RuleBasedStateMachine):
     def add_to_reducing(self, number: int, text: str) -> None:
         self.states["sum"].add(number)
         self.states["join"].add(text)
+        self.states["text"].add(text)
         self.model["sum"][self.at] = wrapped(self.cell("sum", 0) + number)
         self.model["join"][self.at] = self.cell("join", "") + text
+        self.model["text"][self.at] = self.cell("text", "") + text
+
+    # -- Batches -----------------------------------------------------------------------------------
+
+    @rule(rows=st.lists(st.tuples(KEYS, FEW, TEXTS), max_size=4))
+    def add_many(self, rows: list[tuple[Any, int, str]]) -> None:
+        columns = list(zip(*rows, strict=True)) or [(), (), ()]
+        keys, numbers, texts = (
+            pa.array(column, type_)
+            for column, type_ in zip(columns, (pa.string(), pa.int64(), pa.string()), strict=True)
+        )
+        self.states["list"].add_many(keys, texts)
+        self.states["sum"].add_many(keys, numbers)
+        self.states["join"].add_many(keys, texts)
+        self.states["map"].put_many(keys, numbers, texts)
+        self.states["sorted"].add_many(keys, numbers, texts)
+        model = self.model
+        for key, number, text in rows:
+            at = (key, self.space)
+            model["list"].setdefault(at, [])
+            model["list"][at] = [*model["list"][at], text]
+            model["sum"][at] = wrapped(model["sum"].get(at, 0) + number)
+            model["join"][at] = model["join"].get(at, "") + text
+            model["map"][at] = {**model["map"].get(at, {}), number: text}
+            cell = model["sorted"].get(at, {})
+            model["sorted"][at] = {**cell, number: [*cell.get(number, []), text]}
+        got = self.states["list"].get_many(keys).to_pylist()
+        assert got == [model["list"][key, self.space] for key, _, _ in rows]
+        assert self.states["sum"].get_many(keys).to_pylist() == [
+            model["sum"][key, self.space] for key, _, _ in rows
+        ]
 
     # -- Merging -----------------------------------------------------------------------------------
 
@@ -203,7 +264,7 @@ class Program(RuleBasedStateMachine):
     def merge(self, into: Any, sources: list[Any]) -> None:
         for name, merged in (
             ("list", lambda a, b: a + b), ("sum", lambda a, b: wrapped(a + b)),
-            ("join", lambda a, b: a + b),
+            ("join", lambda a, b: a + b), ("text", lambda a, b: a + b),
         ):  # fmt: skip
             self.states[name].merge_namespaces(into, sources)
             model = self.model[name]

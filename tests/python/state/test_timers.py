@@ -135,6 +135,21 @@ def test_the_two_kinds_of_time_are_apart(backend: KeyedBackend) -> None:
     assert [timer.time for timer in backend.advance_watermark(10)] == [5]
 
 
+def test_the_clocks_timers_are_a_set_fire_in_order_and_may_register_more(
+    backend: KeyedBackend,
+) -> None:
+    for key, time in (("bob", 8), ("ada", 2), ("ada", 2), ("cyd", 30)):
+        backend.set_key(key)
+        backend.register_processing_time_timer(time)
+    fired = []
+    for timer in backend.advance_processing_time(20):
+        fired.append((timer.time, timer.key))
+        backend.register_processing_time_timer(timer.time * 3)
+    assert fired == [(2, "ada"), (6, "ada"), (8, "bob"), (18, "ada")]
+    assert backend.next_processing_time_timer() == 24
+    assert [timer.key for timer in backend.advance_processing_time(30)] == ["bob", "cyd"]
+
+
 def test_processing_time_is_the_clocks_unless_given(open_backend: object, clock: object) -> None:
     backend = open_backend(clock=clock)  # type: ignore[operator]
     backend.set_key("ada")
