@@ -1,13 +1,16 @@
 """Settings that all tests share."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-# Programs that tests start (writers that get killed, Spark's workers) find this checkout too.
-PYTHON = Path(__file__).resolve().parents[1] / "python"
+# Where the package is: this checkout's, or one with an instrumented extension (`.ci/sanitized`).
+# Programs that tests start (writers that get killed, Spark's workers) find the same.
+PYTHON = Path(os.environ.get("FLINT_PYTHON", Path(__file__).resolve().parents[1] / "python"))
+sys.path.insert(0, str(PYTHON))
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(PYTHON), os.getenv("PYTHONPATH")]))
 
 # `make soak` sets this: how many times the usual the long matrices are run.
