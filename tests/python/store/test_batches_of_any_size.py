@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import threading
+
 import pyarrow as pa
 import pytest
 
 import flintstate as fs
+from store_tables import KEY, VALUE
 
 WAYS = ["put", "ingest", "merge"]
+NUMBER = pa.schema([("n", pa.int64())])
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -50,6 +54,38 @@ def test_an_ingestion_larger_than_its_memory(path, rows) -> None:
         assert told[-1] == fs.store.IngestProgress(rows_sorted=201_000, rows_written=200_000)
         assert len(told) > 10
     assert not list(path.glob("ingest-*"))
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("beginning", ["", "the same in all keys, and long: 40 bytes"])
+def test_an_ingestion_keeps_the_last_of_equal_keys(path, threads: int, beginning: str) -> None:
+    ids = [(i * 7919) % 30_000 for i in range(60_000)]  # each twice, in different runs
+    with fs.Store.open(path, memory="4MB", durability="none", threads=threads) as store:
+        table = store.table("t", key=pa.schema([("k", pa.string())]), value=NUMBER)
+        table[f"{beginning}00007"] = {"n": -1}
+        keys = [f"{beginning}{i:05}" for i in ids]
+        assert table.ingest(pa.table({"k": keys, "n": range(60_000)})) == 60_000
+        found = table.scan().to_table()
+        assert found["k"].to_pylist() == sorted(set(keys))
+        last = dict(zip(keys, range(60_000), strict=True))
+        assert found["n"].to_pylist() == [last[key] for key in found["k"].to_pylist()]
+
+
+def test_progress_is_told_by_the_thread_that_ingests_and_may_end_it_late(path, rows) -> None:
+    tellers = set()
+
+    def tell(progress: fs.store.IngestProgress) -> None:
+        tellers.add(threading.get_ident())
+        if progress.rows_written > 0:
+            raise RuntimeError("enough")
+
+    with fs.Store.open(path, memory="4MB", durability="none", threads=4) as store:
+        table = store.table("t", key=KEY, value=VALUE)
+        with pytest.raises(RuntimeError, match="enough"):
+            table.ingest(rows(range(60_000)), progress=tell)
+        assert len(table) == 0
+        assert tellers == {threading.get_ident()}
+        assert not list(path.glob("ingest-*"))
 
 
 def test_an_ingestion_that_its_caller_ends_writes_nothing(table: fs.Table, rows) -> None:
