@@ -117,6 +117,7 @@ Status PointTable::MergeBlind(std::string_view operand) {
   using Knowledge = PointEntry::Knowledge;
   FLINT_RETURN_IF_ERROR(Locate());
   ++metrics_.writes;
+  size_t before = located_->stored.size();
   switch (located_->knowledge) {
     case Knowledge::kAbsent:
       located_->stored = MergeStored({}, operand);
@@ -133,6 +134,7 @@ Status PointTable::MergeBlind(std::string_view operand) {
       MergeOperandInto(&located_->stored, operand);
       break;
   }
+  context_->cached_bytes += located_->stored.size() - before;
   MarkDirty(located_);
   return {};
 }

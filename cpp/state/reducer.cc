@@ -202,10 +202,10 @@ std::string MergeStored(std::string_view stored, std::string_view operand) {
 }
 
 void MergeInto(std::string* stored, std::string_view operand) {
-  if (IsStamped(*stored))
-    *stored = MergeStored(*stored, operand);
-  else
+  if (stored->starts_with(kPlainTag))
     CombineRows(operand, stored, 1);
+  else
+    *stored = MergeStored(*stored, operand);  // stamped, or what RocksDB made of operands alone
 }
 
 void MergeOperandInto(std::string* operand, std::string_view newer) {

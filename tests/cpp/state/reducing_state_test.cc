@@ -60,6 +60,21 @@ TEST_F(ReducingTest, WhatAMergeFindsInTheStoreIsCountedAsCached) {
   EXPECT_LT(backend_->context().cached_bytes, large.size());
 }
 
+TEST_F(ReducingTest, AnAddToWhatWasReadFromMergesAloneCounts) {
+  Open();
+  for (const char* function : {"sum", "max"}) {
+    PointTable* state = OpenReducing(function);
+    Add(state, "a", Row<int64_t>(-1));  // RocksDB has an operand, and no value beneath it
+    ASSERT_TRUE(backend_->Spill().ok());
+    EXPECT_EQ(Get(state, "a"), Row<int64_t>(-1));
+    Add(state, "a", Row<int64_t>(1));
+    const int64_t expected = std::string_view(function) == "sum" ? 0 : 1;
+    EXPECT_EQ(Get(state, "a"), Row(expected));
+    ASSERT_TRUE(backend_->Spill().ok());
+    EXPECT_EQ(Get(state, "a"), Row(expected));
+  }
+}
+
 TEST_F(ReducingTest, MergesSurviveFlushesCompactionsAndReplay) {
   options_.changelog = true;
   Open();
