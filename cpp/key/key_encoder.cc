@@ -142,7 +142,7 @@ Status WriteNested(const Block& block, Rows rows) {
     if (cell.size() != static_cast<size_t>(block.part.stride())) {
       return block.part.Invalid("row " + std::to_string(block.from + i) + " is malformed");
     }
-    std::memcpy(rows[i], cell.bytes().data(), cell.size());
+    if (cell.size() != 0) std::memcpy(rows[i], cell.bytes().data(), cell.size());
   }
   return Status();
 }
@@ -272,7 +272,7 @@ void WriteVariable(const Block& block, const Prepared& prepared, char** cursors)
     const char* cell = prepared.cells.bytes().data();
     for (int64_t i = 0; i < block.count; ++i) {
       size_t size = prepared.cell_sizes[static_cast<size_t>(i)];
-      std::memcpy(cursors[i], cell, size);
+      if (size != 0) std::memcpy(cursors[i], cell, size);
       cursors[i] += size;
       cell += size;
     }
