@@ -225,7 +225,9 @@ def _unpack(archive: Path, directory: Path) -> Path:
     """The one directory that the archive holds."""
     try:
         with tarfile.open(archive) as tar:
-            tar.extractall(directory, filter="data")
+            # Pythons before 3.11.4 have no filters; the archive's hash is the one we know.
+            tar.extraction_filter = getattr(tarfile, "data_filter", None)
+            tar.extractall(directory)
     except tarfile.TarError as error:
         raise BuildError(f"{archive} can't be unpacked: {error}") from None
     (root,) = directory.iterdir()
