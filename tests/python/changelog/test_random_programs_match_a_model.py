@@ -13,6 +13,7 @@ from hypothesis.stateful import (
     invariant,
     rule,
 )
+from rounds import ROUNDS
 
 from flintstate import changelog
 
@@ -149,5 +150,5 @@ class Log(RuleBasedStateMachine):
         self.directory.cleanup()
 
 
-Log.TestCase.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+Log.TestCase.settings = settings(max_examples=25 * ROUNDS, stateful_step_count=25, deadline=None)
 TestLog = Log.TestCase

@@ -2,6 +2,7 @@
 
 import pyarrow as pa
 from hypothesis import given, settings
+from rounds import ROUNDS
 
 import arrow_strategies as arrow
 from flintstate import _core
@@ -32,7 +33,7 @@ def same_columns(decoded: pa.Table, batch: pa.RecordBatch) -> bool:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150 * ROUNDS, deadline=None)
 @given(arrow.schemas_and_rows())
 def test_objects_come_back_as_objects(drawn: Drawn) -> None:
     schema, given_rows = drawn
@@ -41,7 +42,7 @@ def test_objects_come_back_as_objects(drawn: Drawn) -> None:
         assert arrow.same(rows.unpack(rows.pack(row)), row)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150 * ROUNDS, deadline=None)
 @given(arrow.schemas_and_rows(least=1))
 def test_columns_come_back_as_columns(drawn: Drawn) -> None:
     schema, given_rows = drawn
@@ -51,7 +52,7 @@ def test_columns_come_back_as_columns(drawn: Drawn) -> None:
     assert same_columns(table_of(rows.decode(encoded)), batch)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150 * ROUNDS, deadline=None)
 @given(arrow.schemas_and_rows(least=1))
 def test_objects_and_columns_make_the_same_bytes(drawn: Drawn) -> None:
     schema, given_rows = drawn
@@ -61,7 +62,7 @@ def test_objects_and_columns_make_the_same_bytes(drawn: Drawn) -> None:
     assert same_columns(table_of(rows.decode(pa.array(packed, pa.binary()))), batch_of(*drawn))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100 * ROUNDS, deadline=None)
 @given(arrow.schemas_and_rows(least=1))
 def test_columns_come_back_as_objects(drawn: Drawn) -> None:
     schema, given_rows = drawn
@@ -70,7 +71,7 @@ def test_columns_come_back_as_objects(drawn: Drawn) -> None:
     assert arrow.same([rows.unpack(row) for row in encoded], given_rows)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100 * ROUNDS, deadline=None)
 @given(arrow.schemas_and_rows(least=2))
 def test_chosen_columns_come_back_in_the_order_chosen(drawn: Drawn) -> None:
     schema, _ = drawn
@@ -81,7 +82,7 @@ def test_chosen_columns_come_back_in_the_order_chosen(drawn: Drawn) -> None:
     assert same_columns(decoded, batch.select(chosen))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100 * ROUNDS, deadline=None)
 @given(arrow.schemas_and_rows(least=1, most=1))
 def test_a_bare_value_is_a_row_of_one_column(drawn: Drawn) -> None:
     schema, given_rows = drawn
@@ -92,7 +93,7 @@ def test_a_bare_value_is_a_row_of_one_column(drawn: Drawn) -> None:
         assert arrow.same(bare.unpack(packed), row["c0"])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100 * ROUNDS, deadline=None)
 @given(arrow.schemas_and_rows(least=1))
 def test_named_tuples_go_in_as_they_come_out(drawn: Drawn) -> None:
     schema, given_rows = drawn

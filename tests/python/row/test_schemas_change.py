@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rounds import ROUNDS
 
 import arrow_strategies as arrow
 import flintstate as fs
@@ -48,7 +49,7 @@ def decoded(rows: _core.Rows, packed: list[bytes]) -> list[dict[str, Any]]:
 def test_a_widened_column_reads_what_was_written_narrow(
     narrow: pa.DataType, wide: pa.DataType
 ) -> None:
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=30 * ROUNDS, deadline=None)
     @given(st.lists(st.none() | arrow.plain_values(narrow), max_size=5))
     def check(values: list[object]) -> None:
         old = _core.Rows(S([("pad", pa.int8()), ("v", narrow)]))
@@ -183,7 +184,7 @@ def test_two_columns_of_one_name_are_refused() -> None:
         _core.Rows(pa.schema([("a", pa.int64()), ("a", pa.int64())]))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150 * ROUNDS, deadline=None)
 @given(arrow.schemas(), st.binary(min_size=1, max_size=8), st.integers(0, 2**32))
 def test_a_history_comes_back_and_its_damage_is_seen(
     schema: pa.Schema, noise: bytes, seed: int
@@ -201,7 +202,7 @@ def test_a_history_comes_back_and_its_damage_is_seen(
                 _core.Rows.from_history(bad)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100 * ROUNDS, deadline=None)
 @given(st.data())
 def test_rows_of_every_version_are_read_as_the_newest(data: st.DataObject) -> None:
     """Columns come and go at random; a model keeps what each row holds by (name, incarnation)."""

@@ -17,6 +17,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from rounds import ROUNDS
 
 NAMES = st.sampled_from(["value", "list", "map", "sum", "join", "text", "sorted"])
 KEYS = st.sampled_from(["", "a", "a\0", "ab", "b", "é", None])
@@ -379,7 +380,7 @@ def test_random_programs_do_what_the_model_does(all_ways: list[Any], restored: b
     run_state_machine_as_test(
         lambda: Program(ways),
         settings=settings(
-            max_examples=8 if restored else 60,
+            max_examples=(8 if restored else 60) * ROUNDS,
             stateful_step_count=40,
             deadline=None,
             suppress_health_check=list(HealthCheck),

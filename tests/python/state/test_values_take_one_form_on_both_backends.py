@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rounds import ROUNDS
 
 import arrow_strategies as arrow
 import flintstate as fs
@@ -12,7 +13,7 @@ from flintstate.state.convert import ValueType
 from python_objects import REFUSED, TAKEN, name_of
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200 * ROUNDS, deadline=None)
 @given(st.data())
 def test_a_value_takes_the_same_form_on_both_backends(data: st.DataObject) -> None:
     type_ = data.draw(arrow.TYPES.filter(lambda type_: not pa.types.is_null(type_)))
