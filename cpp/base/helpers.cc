@@ -96,6 +96,8 @@ void Helpers::Share(size_t parts, const std::function<void(size_t)>& work) {
   } catch (...) {
     thrown = std::current_exception();
   }
+  // What a helper is at is not waited for as long as there is something to do.
+  for (const auto& task : tasks) task->TryRun();
   for (const auto& task : tasks) {
     try {
       task->Wait();

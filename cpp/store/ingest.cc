@@ -17,10 +17,13 @@ namespace flint {
 namespace {
 
 constexpr char kDirectoryPrefix[] = "ingest-";
-constexpr uint64_t kTableBytes = 64ull << 20;
-constexpr size_t kSharedBytes = 4ull
-                                << 20;  // from which on it is worth to write files side by side
-constexpr size_t kMergedMax = 64;       // runs that are merged at a time
+constexpr uint64_t kTableBytes = 64 << 20;
+constexpr uint64_t kTableBytesMax = 2 * kTableBytes;  // where parts were cut too large
+// The disk begins to write a file while the rest of it is made: its sync then waits for little.
+constexpr uint64_t kWriteBackBytes = 1 << 20;
+// From which on it is worth to write files side by side.
+constexpr size_t kSharedBytes = 4 << 20;
+constexpr size_t kMergedMax = 64;  // runs that are merged at a time
 constexpr int64_t kReportRows = 1 << 16;
 
 std::atomic<uint64_t> next_ingestion{0};
@@ -101,26 +104,28 @@ Status Ingestion::Add(const BatchView& rows) {
   return {};
 }
 
-// Has what was gathered sorted and written, by a helper if there is one.
+// Has what was gathered sorted and written: by a helper, or here while it is still at the last.
 Status Ingestion::Spill() {
-  FLINT_RETURN_IF_ERROR(Settle());
   FLINT_ASSIGN_OR_RETURN(auto pin, table_->database()->Enter());
+  if (helpers().threads() == 1 || (spill_ != nullptr && !spill_->done())) {
+    FLINT_ASSIGN_OR_RETURN(auto run, Write(&filling_));
+    runs_.push_back(std::move(run));
+    return Tell();
+  }
+  FLINT_RETURN_IF_ERROR(Settle());
   std::swap(filling_, spilling_);
-  spill_ = std::make_shared<Task>([this] { spilled_ = SpillNow(); });
-  if (helpers().threads() > 1)
-    helpers().Offer(spill_);
-  else
-    FLINT_RETURN_IF_ERROR(Settle());
+  runs_.emplace_back();
+  spill_ = std::make_shared<Task>([this] { spilled_ = Write(&spilling_); });
+  helpers().Offer(spill_);
   return Tell();
 }
 
-Status Ingestion::SpillNow() {
-  spilling_.Sort();
-  FLINT_ASSIGN_OR_RETURN(auto sorted, spilling_.Read({}));
+Result<std::unique_ptr<RunFile>> Ingestion::Write(RunBuffer* gathered) {
+  gathered->Sort();
+  FLINT_ASSIGN_OR_RETURN(auto sorted, gathered->Read({}));
   FLINT_ASSIGN_OR_RETURN(auto run, RunFile::Write(sorted.get(), NewFile(".run")));
-  runs_.push_back(std::move(run));
-  spilling_.Clear();
-  return {};
+  gathered->Clear();
+  return run;
 }
 
 // Returns once nothing is being spilled.
@@ -128,7 +133,9 @@ Status Ingestion::Settle() {
   if (spill_ == nullptr) return {};
   spill_->Wait();
   spill_.reset();
-  return spilled_;
+  FLINT_ASSIGN_OR_RETURN(auto run, *std::exchange(spilled_, std::nullopt));
+  *std::find(runs_.begin(), runs_.end(), nullptr) = std::move(run);
+  return {};
 }
 
 Status Ingestion::MergeOldest() {
@@ -186,15 +193,17 @@ Result<std::vector<std::string>> Ingestion::WriteFiles(const std::vector<const R
 }
 
 Status Ingestion::WritePart(RunReader* rows, const rocksdb::Options& options, Part* part) {
+  rocksdb::EnvOptions files(options);
+  files.bytes_per_sync = kWriteBackBytes;
   // What is written is read next: by who hands it over, and by who wanted it.
-  rocksdb::SstFileWriter writer(rocksdb::EnvOptions(options), options, /*column_family=*/nullptr,
+  rocksdb::SstFileWriter writer(files, options, /*column_family=*/nullptr,
                                 /*invalidate_page_cache=*/false);
   int64_t unreported = 0;
   bool open = false;
   while (!stop_.load(std::memory_order_relaxed)) {
     FLINT_ASSIGN_OR_RETURN(bool more, rows->Next());
     rocksdb::Status status;
-    if (open && (!more || writer.FileSize() >= kTableBytes)) {
+    if (open && (!more || writer.FileSize() >= kTableBytesMax)) {
       status = writer.Finish();
       open = false;
     }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -54,7 +55,7 @@ class Ingestion {
   Ingestion(std::shared_ptr<Table> table, Report report);
   Helpers& helpers() const { return table_->database()->helpers(); }
   Status Spill();
-  Status SpillNow();
+  Result<std::unique_ptr<RunFile>> Write(RunBuffer* gathered);
   Status Settle();
   Status MergeOldest();
   Result<std::unique_ptr<RunReader>> Merged(const std::vector<const Run*>& runs,
@@ -77,10 +78,10 @@ class Ingestion {
   std::atomic<int> files_{0};
   BatchEncoder encoder_;
   RunBuffer filling_;
-  RunBuffer spilling_;           // while spill_ is under way, its alone
-  std::shared_ptr<Task> spill_;  // null: none
-  Status spilled_;               // the outcome of spill_
-  std::vector<std::unique_ptr<RunFile>> runs_;
+  std::vector<std::unique_ptr<RunFile>> runs_;  // oldest first; null: what spill_ gives
+  std::shared_ptr<Task> spill_;                 // a helper's; null: none
+  RunBuffer spilling_;                          // spill_'s alone until it is settled, as is:
+  std::optional<Result<std::unique_ptr<RunFile>>> spilled_;
 };
 
 // Deletes what ingestions that were killed left in the directory of a store that nobody else has

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -79,6 +80,21 @@ TEST(Helpers, ServeSeveralCallersAtOnce) {
   }
   for (std::thread& caller : callers) caller.join();
   EXPECT_EQ(sum.load(), 4 * 100 * 6);
+}
+
+TEST(Helpers, LeaveOnlyWhatIsUnderWayToBeWaitedFor) {
+  Helpers helpers(2);
+  std::atomic<int> others{0};
+  auto work = [&](size_t part) {
+    if (part != 1) {
+      others.fetch_add(1);
+      return;
+    }
+    const auto soon = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (others.load() < 5 && std::chrono::steady_clock::now() < soon) std::this_thread::yield();
+    EXPECT_EQ(others.load(), 5);
+  };
+  helpers.Share(6, work);
 }
 
 TEST(Helpers, EndAllPartsBeforeAnErrorOfOneComesOut) {
