@@ -243,9 +243,10 @@ def reads(data: Data, rounds: int) -> None:
         theirs.flush()
         theirs.compact_range(None, None)
         store.checkpoint(f"{path}/floor", sync_linked_files=False)
+        # The floor reads what was there at the checkpoint: whatever writes comes last.
         get_many(data, ours, theirs, f"{path}/floor", rounds)
-        single_rows(data, ours, theirs, rounds)
         scan(data, ours, theirs, f"{path}/floor", rounds)
+        single_rows(data, ours, theirs, rounds)
 
 
 def get_many(

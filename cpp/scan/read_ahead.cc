@@ -105,7 +105,9 @@ KeyRange ReadAhead::Cut() {
 Status ReadAhead::Run(RangePart* part) const {
   FLINT_ASSIGN_OR_RETURN(auto pin, plan_->table().database()->Enter());
   FLINT_ASSIGN_OR_RETURN(part->reader, RangeReader::Open(plan_, part->range));
-  FLINT_ASSIGN_OR_RETURN(part->batch, part->reader->Read(limits_, &stop_));
+  // Room is made for so much; of a part that is larger than it was taken for, the rest follows.
+  const BatchLimits limits = {limits_.rows - limits_.rows / 4, limits_.bytes - limits_.bytes / 4};
+  FLINT_ASSIGN_OR_RETURN(part->batch, part->reader->Read(limits, &stop_));
   return {};
 }
 
