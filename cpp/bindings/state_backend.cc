@@ -180,6 +180,8 @@ void BindStateBackend(py::module_& m) {
             Check(self.Apart([&] { return self.backend().Checkpoint(directory); }));
           },
           py::arg("directory"))
+      .def("rest",
+           [](BackendBinding& self) { Check(self.Apart([&] { return self.backend().Rest(); })); })
       .def("close",
            [](BackendBinding& self) { Check(self.Apart([&] { return self.backend().Close(); })); })
       .def("discard", [](BackendBinding& self) {

@@ -211,6 +211,13 @@ Status Backend::Checkpoint(const std::string& directory) {
   return MakeCheckpoint(*context_->database, directory);
 }
 
+Status Backend::Rest() {
+  FLINT_RETURN_IF_ERROR(context_->health);
+  context_->key.set = false;
+  if (context_->cached_bytes > context_->cached_bytes_max / 2) FLINT_RETURN_IF_ERROR(Spill());
+  return context_->database->BeginFlush();
+}
+
 Status Backend::Close() {
   if (context_->database == nullptr || context_->database->closed()) return {};
   Status spilled;

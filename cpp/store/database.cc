@@ -77,9 +77,7 @@ Status Database::CloseRocksDb() {
   rocksdb::Status outcome;
   bool unlogged = !options_.read_only && options_.durability == Durability::kNone;
   if (unlogged && options_.flush_on_close) {
-    std::vector<Family*> all;
-    for (auto& [name, family] : families_) all.push_back(family);
-    outcome = db_->Flush(rocksdb::FlushOptions(), all);
+    outcome = db_->Flush(rocksdb::FlushOptions(), AllFamilies());
   }
   for (auto& [name, family] : families_) dropped_.push_back(family);
   families_.clear();
@@ -243,12 +241,23 @@ Status Database::Ingest(Family* family, const std::vector<std::string>& files, b
 
 Status Database::Flush(const std::vector<Family*>& families) {
   FLINT_ASSIGN_OR_RETURN(auto pin, EnterToWrite());
-  std::vector<Family*> chosen = families;
-  if (chosen.empty()) {
-    std::lock_guard<std::mutex> lock(families_mutex_);
-    for (auto& [name, family] : families_) chosen.push_back(family);
-  }
-  return From(db_->Flush(rocksdb::FlushOptions(), chosen), "flush");
+  return From(db_->Flush(rocksdb::FlushOptions(), families.empty() ? AllFamilies() : families),
+              "flush");
+}
+
+Status Database::BeginFlush() {
+  FLINT_ASSIGN_OR_RETURN(auto pin, EnterToWrite());
+  rocksdb::FlushOptions options;
+  options.wait = false;
+  options.allow_write_stall = true;  // else it waits until there is room in the lowest level
+  return From(db_->Flush(options, AllFamilies()), "flush");
+}
+
+std::vector<Family*> Database::AllFamilies() const {
+  std::lock_guard<std::mutex> lock(families_mutex_);
+  std::vector<Family*> all;
+  for (const auto& [name, family] : families_) all.push_back(family);
+  return all;
 }
 
 Status Database::Compact(Family* family) {

@@ -125,6 +125,8 @@ class Database : public std::enable_shared_from_this<Database> {
   // They are linked, or moved, from the same file system.
   Status Ingest(Family* family, const std::vector<std::string>& files, bool move);
   Status Flush(const std::vector<Family*>& families = {});  // empty: all
+  // Has everything flushed by a thread of RocksDB's, and does not wait for it.
+  Status BeginFlush();
   Status Compact(Family* family);
   uint64_t LastSequence() const;  // of the newest write; 0 if closed
   // About how many bytes the keys in [lower, upper) and their values take, as they are stored.
@@ -153,6 +155,7 @@ class Database : public std::enable_shared_from_this<Database> {
   }
   void NotifyIdle();
   Status CloseRocksDb();
+  std::vector<Family*> AllFamilies() const;
 
   const std::string directory_;
   const DatabaseOptions options_;

@@ -16,6 +16,7 @@ from flintstate.spark import KeyedProcessFunction
 from flintstate.spark.bucket import Bucket
 
 OUT = "user long, n long"
+RESUME = Bucket.resume
 
 
 class Count(KeyedProcessFunction[Any]):
@@ -107,6 +108,24 @@ class IsSlowToEnd(Trouble):
         if row.user == self.at:
             (self.home / f"attempt-{context.attemptNumber()}-{context.taskAttemptId()}").touch()
         yield from super().process_element(row, ctx)
+
+
+class NotesWhatIsKept(Count):
+    """Counts; leaves a file for each call that goes on with a store that its worker kept."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+
+    def open(self, ctx: Any) -> None:
+        super().open(ctx)
+
+        def noted(bucket: Bucket, *arguments: Any) -> bool:
+            fits = RESUME(bucket, *arguments)
+            if fits:
+                (self.home / f"kept-{time.monotonic_ns()}").touch()
+            return fits
+
+        Bucket.resume = noted  # type: ignore[method-assign]
 
 
 def executor_of_this_worker() -> int:

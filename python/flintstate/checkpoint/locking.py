@@ -1,4 +1,4 @@
-"""Locks between processes that a death releases."""
+"""Locks between processes that a death releases, and a bell for those who wait for one."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import contextlib
 import fcntl
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-__all__ = ["FileLock"]
+__all__ = ["Doorbell", "FileLock"]
 
 _POLL_S = 0.005
 
@@ -21,27 +21,34 @@ class FileLock:
         self._path = path
         self._descriptor: int | None = None
 
-    def acquire(self, wait_s: float) -> bool:
-        """Whether the lock was to be had within that time."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    def acquire(self, wait_s: float, ask: Callable[[], None] | None = None) -> bool:
+        """Whether the lock was to be had within that time; `ask` is called while it is waited for.
+
+        It is the lock of the file that the path names in the end, whatever was removed meanwhile.
+        """
         until = time.monotonic() + wait_s
-        while True:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() >= until:
-                    os.close(descriptor)
-                    return False
-                time.sleep(_POLL_S)
-            else:
-                self._descriptor = descriptor
-                return True
+        while not self._try():
+            if time.monotonic() >= until:
+                return False
+            if ask is not None:
+                ask()
+            time.sleep(_POLL_S)
+        return True
+
+    def in_place(self) -> bool:
+        """Whether the path still names the file that is locked: nobody else can have it then."""
+        assert self._descriptor is not None
+        try:
+            there = os.stat(self._path)
+        except FileNotFoundError:
+            return False
+        return os.path.samestat(there, os.fstat(self._descriptor))
 
     def release(self) -> None:
         if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+            # A child that was forked meanwhile has the descriptor too, and would keep the lock.
+            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+            self._close()
 
     @contextlib.contextmanager
     def held(self, wait_s: float) -> Iterator[bool]:
@@ -51,3 +58,75 @@ class FileLock:
             yield mine
         finally:
             self.release()
+
+    def _try(self) -> bool:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if self.in_place():
+                return True
+        except BlockingIOError:
+            pass
+        except BaseException:
+            self._close()
+            raise
+        self._close()
+        return False
+
+    def _close(self) -> None:
+        assert self._descriptor is not None
+        os.close(self._descriptor)
+        self._descriptor = None
+
+
+class Doorbell:
+    """A named pipe on which those who wait for a lock are heard by its holder, if it listens."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._ends: tuple[int, int] | None = None
+
+    def ring(self) -> None:
+        """Nothing happens where nobody listens."""
+        with contextlib.suppress(OSError):
+            pipe = os.open(self._path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            try:
+                os.write(pipe, b"!")
+            finally:
+                os.close(pipe)
+
+    def listen(self) -> None:
+        """For the holder of the lock. Raises OSError where the file system has no named pipes."""
+        if self._ends is not None:
+            return
+        self._path.unlink(missing_ok=True)
+        os.mkfifo(self._path, 0o600)
+        flags = os.O_NONBLOCK | os.O_CLOEXEC
+        reading = os.open(self._path, os.O_RDONLY | flags)
+        try:
+            # With an end of our own the pipe has no end whenever someone who rang goes away.
+            self._ends = reading, os.open(self._path, os.O_WRONLY | flags)
+        except BaseException:
+            os.close(reading)
+            raise
+
+    def fileno(self) -> int:
+        """Can be polled while we listen; there is something to read once it has rung."""
+        assert self._ends is not None
+        return self._ends[0]
+
+    def rung(self) -> bool:
+        """Whether someone has rung since the last time."""
+        try:
+            return self._ends is not None and bool(os.read(self._ends[0], 1 << 16))
+        except BlockingIOError:
+            return False
+
+    def close(self) -> None:
+        """Listens no more."""
+        if self._ends is not None:
+            reading, writing = self._ends
+            self._ends = None
+            os.close(reading)
+            os.close(writing)

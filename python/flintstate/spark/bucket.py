@@ -1,10 +1,15 @@
-"""One bucket's store for the length of one call.
+"""One bucket's store: for one call, or for several of the same worker's.
 
 The handle in Spark's state is the truth; the local store is a cache of it. It is brought to exactly
 the handle's version before it is used, by what is cheapest: nothing, replaying what it lacks, going
 back to its undo point (hard links made when it was last opened), or restoring.
 
-Directory of a bucket:  lock  db/  undo/  uploads/ID/{files/,plan,steps,done}  private/
+After a call that has committed, the store may stay open (keeping.py). Then `rest` ends the call,
+and `resume` begins the next one. Whoever wants it meanwhile rings the bell and waits for the lock.
+
+Directory of a bucket:  lock  bell  db-ID/  undo/  uploads/ID/{files/,plan,steps,done}  private/
+A store's directory has a name that no other had: what still writes into one that was removed with
+all the rest, such as a store that is kept open, never meets the files of its successor.
 """
 
 from __future__ import annotations
@@ -23,17 +28,19 @@ import pyarrow as pa
 from flintstate import _core
 from flintstate.checkpoint.base import ADOPTION_AGE_MAX_S, Upload, restore_base
 from flintstate.checkpoint.handle import EMPTY_VERSION, Groups, Handle, Segment, new_version
-from flintstate.checkpoint.locking import FileLock
+from flintstate.checkpoint.locking import Doorbell, FileLock
 from flintstate.checkpoint.retention import delete_superseded
 from flintstate.checkpoint.storage import Storage
 from flintstate.errors import CorruptionError, FlintError, InvalidError, StorageError
+from flintstate.state.times import system_clock
 
-__all__ = ["Bucket", "Limits", "empty_handle"]
+__all__ = ["ADDRESSES_UNLIMITED", "Bucket", "Limits", "empty_handle"]
 
 _LOCK_WAIT_S = 3.0
+_STORES = f"db-{'[0-9a-f]' * 16}"
 # Files that lie uncompressed in the kernel's page cache are shared by workers, and outlive them.
 # RocksDB maps whole files, which an address space with a limit may not have room for.
-_ADDRESSES_UNLIMITED = resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
+ADDRESSES_UNLIMITED = resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
 _CORRUPT = (CorruptionError, InvalidError, StorageError)
 
 
@@ -55,6 +62,16 @@ class Limits:
         )
 
 
+class _Clock:
+    """The clock of the call that is under way, for a store that outlives it."""
+
+    def __init__(self) -> None:
+        self.ask: Callable[[], int] = system_clock
+
+    def __call__(self) -> int:
+        return self.ask()
+
+
 class Bucket:
     """An open bucket. One thread at a time; `close` in the end, whatever happened."""
 
@@ -66,11 +83,14 @@ class Bucket:
         self._local = local
         self._key_schema = key_schema
         self._handle = handle
+        self._opened_at = handle.version
         self._limits = limits or Limits()
-        self._clock = clock
+        self._clock = _Clock()
+        self._clock.ask = clock or system_clock
         self._segments: list[Segment] | None = None
         self._lock = FileLock(local / "lock")
-        self._shared = self._lock.acquire(_LOCK_WAIT_S)
+        self._bell = Doorbell(local / "bell")
+        self._shared = self._lock.acquire(_LOCK_WAIT_S, self._bell.ring)
         try:
             self.backend = self._open() if self._shared else self._open_privately()
             self._adopted = self._find_upload() if self._shared else None
@@ -82,6 +102,11 @@ class Bucket:
     def handle(self) -> Handle:
         """What is committed, as far as this call knows."""
         return self._handle
+
+    @property
+    def local(self) -> Path:
+        """Its directory."""
+        return self._local
 
     @property
     def private(self) -> bool:
@@ -115,11 +140,51 @@ class Bucket:
         self._segments = None
         return self._rebased_if_overdue(batch)
 
+    def rest(self) -> bool:
+        """Ends a call that has committed; False where the bucket is to be closed, and not kept.
+
+        That is so where someone waits for it, a base is due, or the undo point is before the base.
+        """
+        if not self._shared or not self._lock.in_place() or self._bell.rung():
+            return False
+        if self._wants_base() or self._opened_at not in self._versions():
+            return False
+        try:
+            self._bell.listen()
+        except OSError:
+            return False
+        self.backend.rest()
+        if self._adopted is not None and self._adopted.result() is None:
+            _in_background(self._upload, self._adopted)
+        return True
+
+    def resume(self, handle: Handle, clock: Callable[[], int]) -> bool:
+        """Begins another call after `rest`; False where the store is to be closed, not used.
+
+        It is used at the handle's version alone, and while it lies in the bucket's directory.
+        """
+        if self.backend.version != handle.version or not self._lock.in_place():
+            return False
+        if handle != self._handle:
+            self._handle = handle
+            self._segments = None
+        self._clock.ask = clock
+        self._adopted = self._find_upload()
+        return True
+
+    def fileno(self) -> int:
+        """The bell's, to be polled while the bucket rests."""
+        return self._bell.fileno()
+
+    def wanted(self) -> bool:
+        """Whether another process has asked for it while it rested."""
+        return self._bell.rung()
+
     def close(self, *, background: bool = False) -> None:
         """Lets go of the store. In the background it does not hold up the caller; then a new base
         is uploaded too, where one is due."""
         if background and self._shared:
-            threading.Thread(target=self._wind_up, name="flintstate-close", daemon=True).start()
+            _in_background(self._wind_up)
         else:
             self._let_go()
 
@@ -127,21 +192,25 @@ class Bucket:
 
     def _open(self) -> _core.RocksBackend:
         """The local store, at the handle's version."""
-        for directory in (self._db, self._local / "undo"):
-            if directory.exists():
-                if directory != self._db:
-                    shutil.rmtree(self._db, ignore_errors=True)
-                    directory.rename(self._db)
-                backend = self._try_local()
+        for found in (*self._local.glob(_STORES), self._local / "undo"):
+            if found.exists():
+                place = found.rename(self._new_place())
+                backend = self._try_local(place)
                 if backend is not None:
                     self._make_undo_point(backend)
                     return backend
-        return self._restore(self._db)
+                shutil.rmtree(place, ignore_errors=True)
+        for half_restored in self._local.glob("db-*"):
+            shutil.rmtree(half_restored, ignore_errors=True)
+        backend = self._restore(self._new_place())
+        if self._handle.version != EMPTY_VERSION:
+            self._make_undo_point(backend)
+        return backend
 
-    def _try_local(self) -> _core.RocksBackend | None:
-        """The store in `db/`; None where it can't be brought to the handle's version."""
+    def _try_local(self, directory: Path) -> _core.RocksBackend | None:
+        """The store that is there; None where it can't be brought to the handle's version."""
         try:
-            backend = self._open_backend(self._db)
+            backend = self._open_backend(directory)
         except _CORRUPT:
             return None  # a damaged cache: what it cached is restored
         try:
@@ -160,18 +229,15 @@ class Bucket:
         """Replays what the store lacks; False where it is not on the handle's chain."""
         if backend.version == self._handle.version:
             return True
-        segments = self._chain()
-        base = self._handle.base.version if self._handle.base else EMPTY_VERSION
-        versions = [base, *(segment.version for segment in segments)]
+        versions = self._versions()
         if backend.version not in versions:
             return False
-        for segment in segments[versions.index(backend.version) :]:
+        for segment in self._chain()[versions.index(backend.version) :]:
             self._replay(backend, segment)
         return True
 
     def _restore(self, target: Path) -> _core.RocksBackend:
         """A new store at `target` from base and segments."""
-        shutil.rmtree(target, ignore_errors=True)
         if self._handle.base is not None:
             restore_base(self._storage, self._handle, target)
         backend = self._open_backend(target)
@@ -194,7 +260,7 @@ class Bucket:
         directory.parent.mkdir(parents=True, exist_ok=True)
         return _core.RocksBackend.open(
             str(directory), self._key_schema, groups.max_parallelism, groups.first, groups.last,
-            compression="none", mmap=_ADDRESSES_UNLIMITED, clock=self._clock,
+            compression="none", mmap=ADDRESSES_UNLIMITED, clock=self._clock,
         )  # fmt: skip
 
     def _replay(self, backend: _core.RocksBackend, segment: Segment) -> None:
@@ -217,6 +283,11 @@ class Bucket:
         if self._segments is None:
             self._segments = self._handle.segments(self._storage)
         return self._segments
+
+    def _versions(self) -> list[bytes]:
+        """Those from which the handle's own can be reached by replaying."""
+        base = self._handle.base.version if self._handle.base else EMPTY_VERSION
+        return [base, *(segment.version for segment in self._chain())]
 
     def _make_undo_point(self, backend: _core.RocksBackend) -> None:
         """Hard links of the store as it is before this call changes it."""
@@ -255,18 +326,24 @@ class Bucket:
         self.backend.checkpoint(str(directory / "files"))
         return Upload.plan(directory, self._handle)
 
+    def _wants_base(self) -> bool:
+        return self._adopted is None and self._limits.log_outgrown(self._handle, self._chain())
+
     def _wind_up(self) -> None:
         """What may happen after the caller has gone on; whoever opens next does what is left."""
         upload = self._adopted
         try:
-            if upload is None and self._limits.log_outgrown(self._handle, self._chain()):
+            if self._wants_base():
                 upload = self._begin_upload()
         finally:
             self._let_go()
         if upload is not None:
-            # Should it fail, the next one to open continues; an overdue base fails in the open.
-            with contextlib.suppress(FlintError, OSError):
-                upload.run(self._storage)
+            self._upload(upload)
+
+    def _upload(self, upload: Upload) -> None:
+        # Should it fail, the next call continues; an overdue base fails in the open.
+        with contextlib.suppress(FlintError, OSError):
+            upload.run(self._storage)
 
     def _let_go(self) -> None:
         try:
@@ -275,11 +352,15 @@ class Bucket:
             else:
                 self.backend.discard()
         finally:
+            self._bell.close()
             self._lock.release()
 
-    @property
-    def _db(self) -> Path:
-        return self._local / "db"
+    def _new_place(self) -> Path:
+        return self._local / f"db-{secrets.token_hex(8)}"
+
+
+def _in_background(work: Callable[..., None], *arguments: object) -> None:
+    threading.Thread(target=work, args=arguments, name="flintstate-close", daemon=True).start()
 
 
 def empty_handle(state_id: bytes, storage: Storage, groups: Groups) -> Handle:

@@ -18,6 +18,7 @@ from flintstate.errors import InvalidError
 from flintstate.spark.bucket import Bucket, Limits, empty_handle
 from flintstate.spark.claim import Claim, claim_query, who_am_i
 from flintstate.spark.frames import frame
+from flintstate.spark.keeping import KEEPER
 from flintstate.spark.packing import unpack
 from flintstate.spark.runner import Clock, Runner
 from flintstate.spark.triggers import refuse_endless_trigger
@@ -40,6 +41,8 @@ class Carrier:
     local_dir: str | None
     runner: Runner
     limits: Limits
+    operator: bytes
+    """No other plan's carrier has it, not even one with the same function."""
 
     def __call__(
         self, key: tuple[int], frames: Iterable[pd.DataFrame], state: GroupState
@@ -56,11 +59,7 @@ class Carrier:
         runner = self.runner.fresh()
         event_time = self.runner.mode == "event"
         clock = Clock(_watermark(state, event_time), state.getCurrentProcessingTimeMs())
-        bucket = Bucket(
-            storage, self._local(handle), self.claim.key_schema, handle, self.limits,
-            clock=lambda: clock.processing_time,
-        )  # fmt: skip
-        done = False
+        bucket = self._bucket(storage, handle, clock)
         try:
             groups = range(handle.groups.first, handle.groups.last + 1)
             backend = RocksDbBackend(bucket.backend, handle.groups.max_parallelism, groups)
@@ -71,9 +70,20 @@ class Carrier:
                 for batch in runner.run(rows):
                     yield frame(batch)
             self._finish(bucket.commit(batch_id), runner, state)
-            done = True
-        finally:
-            bucket.close(background=done)
+        except BaseException:  # the end of a generator that Spark gives up, too
+            bucket.close()
+            raise
+        KEEPER.keep(bucket, self.operator)
+
+    def _bucket(self, storage: Storage, handle: Handle, clock: Clock) -> Bucket:
+        """Open at the handle's version: kept from the last call, or anew."""
+        local = self._local(handle)
+
+        def ask() -> int:
+            return clock.processing_time
+
+        kept = KEEPER.take(local, self.operator, handle, ask)
+        return kept or Bucket(storage, local, self.claim.key_schema, handle, self.limits, clock=ask)
 
     def _handle(self, storage: Storage, label: int, state: GroupState) -> Handle:
         groups = self.claim.groups_of(label)

@@ -12,7 +12,8 @@ from typing import Any
 import pyarrow as pa
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.listener import StreamingQueryListener
+
+from flintstate.spark.listening import StartListener
 
 __all__ = ["bytes_a_row_max", "hand_over_by_count"]
 
@@ -42,8 +43,8 @@ def hand_over_by_count(session: SparkSession, schema: pa.Schema, packer: str) ->
         session.streams.addListener(_Starting(session, packer))
 
 
-class _Starting(StreamingQueryListener):
-    """Waits for one query to start; Spark calls it before the query's first batch is planned."""
+class _Starting(StartListener):
+    """Waits for one query to start."""
 
     def __init__(self, session: SparkSession, packer: str) -> None:
         self._session = session
@@ -57,15 +58,6 @@ class _Starting(StreamingQueryListener):
             if f" {self._packer}(" in execution.analyzedPlan().toString():
                 execution.sparkSessionForStream().conf().set(_BYTES, _UNBOUNDED)
                 self._session.streams.removeListener(self)
-
-    def onQueryProgress(self, event: Any) -> None:  # noqa: N802
-        pass
-
-    def onQueryIdle(self, event: Any) -> None:  # noqa: N802
-        pass
-
-    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
-        pass
 
 
 def _width(data_type: pa.DataType) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -141,8 +142,9 @@ class Keyed:
             processing_time=runner.mode == "processing",
         )
         retained = _number(session, "spark.sql.streaming.minBatchesToRetain", 100)
+        limits = Limits(batches_retained=retained)
         carrier = Carrier(
-            storage.root, claim, self.local_dir, runner, Limits(batches_retained=retained)
+            storage.root, claim, self.local_dir, runner, limits, operator=secrets.token_bytes(16)
         )
         packer = Packer(
             self._names, claim.labels, claim.max_parallelism, self.schema, storage.root,

@@ -11,9 +11,9 @@ from typing import Any
 
 from pyspark import TaskContext
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from flintstate.errors import InvalidError
+from flintstate.spark.listening import StartListener
 
 __all__ = ["refuse_endless_trigger", "watch_triggers"]
 
@@ -41,7 +41,7 @@ def refuse_endless_trigger() -> None:
         )
 
 
-class _Watcher(StreamingQueryListener):
+class _Watcher(StartListener):
     """Marks a query's own thread as it starts; Spark hands such marks on to the tasks."""
 
     def __init__(self, session: SparkSession) -> None:
@@ -54,12 +54,3 @@ class _Watcher(StreamingQueryListener):
             return
         if execution.sparkSession().conf().get(_NO_DATA_BATCHES, "true") == "true":
             self._session.sparkContext.setLocalProperty(_ENDLESS, "true")
-
-    def onQueryProgress(self, event: Any) -> None:  # noqa: N802
-        pass
-
-    def onQueryIdle(self, event: Any) -> None:  # noqa: N802
-        pass
-
-    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
-        pass

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gc
+import os
 
 from pyspark import TaskContext
 
-__all__ = ["settle_worker"]
+__all__ = ["runs_many_tasks", "settle_worker"]
 
 _task: int | None = None  # the first one that came here
 _settled = False
@@ -28,3 +29,8 @@ def settle_worker() -> None:
     elif _task != context.taskAttemptId():
         gc.freeze()
         _settled = True
+
+
+def runs_many_tasks() -> bool:
+    """Whether this is a worker that Spark uses again (spark.python.worker.reuse)."""
+    return "SPARK_REUSE_WORKER" in os.environ

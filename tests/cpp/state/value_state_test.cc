@@ -186,6 +186,28 @@ TEST_F(BackendTest, WithoutACurrentKeyNothingIsReadOrWritten) {
   EXPECT_EQ(count->Write("1").kind(), ErrorKind::kInvalid);
 }
 
+TEST_F(BackendTest, BetweenTwoUsersThereIsNoKeyAndRoomInTheCache) {
+  options_.cache_bytes = 20'000;
+  options_.changelog = true;
+  Open();
+  PointTable* state = OpenValue("count");
+  Put(state, "ada", std::string(1000, 'x'));
+  ASSERT_TRUE(Commit(1));
+  ASSERT_TRUE(backend_->Rest().ok());
+  std::string_view row;
+  EXPECT_EQ(state->Read(&row).status().kind(), ErrorKind::kInvalid);
+  EXPECT_EQ(Get(state, "ada"), std::string(1000, 'x'));
+  EXPECT_EQ(state->metrics().store_reads, 0u);
+
+  for (int i = 0; i < 12; ++i) Put(state, std::to_string(i), std::string(1000, 'y'));
+  ASSERT_TRUE(Commit(2));
+  ASSERT_TRUE(backend_->Rest().ok());
+  EXPECT_EQ(backend_->context().cached_bytes, 0u);
+  EXPECT_EQ(Get(state, "ada"), std::string(1000, 'x'));
+  EXPECT_EQ(backend_->commit_point().version, Version(2));
+  EXPECT_FALSE(backend_->commit_point().between);
+}
+
 TEST_F(BackendTest, AfterCloseEveryCallIsAnsweredWithClosed) {
   Open();
   PointTable* count = OpenValue("count");

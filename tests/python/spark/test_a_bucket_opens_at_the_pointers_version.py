@@ -2,79 +2,26 @@
 
 import shutil
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
+from spark_buckets import (
+    GROUPS,
+    HUGE,
+    KEY,
+    SMALL,
+    Home,
+    add,
+    counts,
+    expected,
+    wait_for_background,
+)
 
-from flintstate.checkpoint.handle import EMPTY_VERSION, Groups, Handle, new_version
+from flintstate.checkpoint.handle import EMPTY_VERSION
 from flintstate.checkpoint.locking import FileLock
-from flintstate.checkpoint.storage import LocalStorage, Storage
 from flintstate.errors import CorruptionError, NotFoundError
 from flintstate.spark import bucket as module
-from flintstate.spark.bucket import Bucket, Limits, empty_handle
-
-KEY = pa.schema([pa.field("user", pa.int64())])
-GROUPS = Groups(128, 0, 127)
-SMALL = Limits(log_bytes_min=1, log_segments_max=3)
-HUGE = Limits(log_bytes_min=1 << 40, log_segments_max=1 << 40)
-
-
-class Home:
-    """A storage, and executors' local directories."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.storage: Storage = LocalStorage(path / "storage")
-        self.first = empty_handle(new_version(), self.storage, GROUPS)
-
-    @contextmanager
-    def bucket(
-        self, handle: Handle, *, local: str = "local", limits: Limits = HUGE
-    ) -> Iterator[Bucket]:
-        bucket = Bucket(self.storage, self.path / local, KEY, handle, limits)
-        try:
-            yield bucket
-        finally:
-            bucket.close()
-
-    def add(self, handle: Handle, batch: int, *, local: str = "local") -> Handle:
-        """Counts user `batch % 5` up by one and everyone's total, and commits."""
-        with self.bucket(handle, local=local) as bucket:
-            add(bucket, batch % 5)
-            add(bucket, 1000)
-            return bucket.commit(batch)
-
-    def grow(self, handle: Handle, batches: int) -> list[Handle]:
-        handles = [handle]
-        for batch in range(batches):
-            handles.append(self.add(handles[-1], batch))
-        return handles
-
-    def read(self, handle: Handle, *, local: str = "local") -> list[int]:
-        with self.bucket(handle, local=local) as bucket:
-            return counts(bucket)
-
-
-def add(bucket: Bucket, user: int) -> None:
-    state = bucket.backend.value_state("n", pa.int64(), default=0)
-    bucket.backend.set_key(user)
-    state.update(state.value() + 1)
-
-
-def counts(bucket: Bucket) -> list[int]:
-    state = bucket.backend.value_state("n", pa.int64(), default=0)
-    values = []
-    for user in (0, 1, 2, 3, 4, 1000):
-        bucket.backend.set_key(user)
-        values.append(state.value())
-    return values
-
-
-def expected(batches: int) -> list[int]:
-    return [len(range(user, batches, 5)) for user in range(5)] + [batches]
+from flintstate.spark.bucket import Bucket, Limits
 
 
 @pytest.fixture
@@ -240,9 +187,3 @@ def test_an_upload_of_a_version_that_lost_is_thrown_away(home: Home) -> None:
     again = home.add(handles[1], 1)
     assert again.base is None
     assert not list((home.path / "local" / "uploads").iterdir())
-
-
-def wait_for_background() -> None:
-    for thread in threading.enumerate():
-        if thread.name.startswith("flintstate"):
-            thread.join(30)

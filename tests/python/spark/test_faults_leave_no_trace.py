@@ -1,12 +1,12 @@
 """Whatever dies, the rows of all batches are those of a run without faults."""
 
-import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from spark_buckets import remove
 from spark_functions import OUT, Count, CountAndSum, KillsItsWorker, Raises
 from spark_streams import Feed, counted, make_session
 
@@ -50,7 +50,7 @@ def test_state_goes_on_after_an_emptied_local_directory(feed: Feed) -> None:
     feed.add(user=FILES[0])
     rows = run(feed, Count(), local_dir=str(local))
     assert local.exists()
-    shutil.rmtree(local)
+    remove(local)
     feed.add(user=FILES[1])
     rows += run(feed, Count(), local_dir=str(local))
     assert sorted(rows) == counted(*FILES[:2])
