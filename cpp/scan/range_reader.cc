@@ -11,7 +11,7 @@ std::string_view ToView(const rocksdb::Slice& slice) { return {slice.data(), sli
 }  // namespace
 
 Result<std::unique_ptr<RangeReader>> RangeReader::Open(std::shared_ptr<const ScanPlan> plan,
-                                                       KeyRange range) {
+                                                       KeyRange range, bool fill_cache) {
   std::unique_ptr<RangeReader> reader(new RangeReader(std::move(plan), std::move(range)));
   const KeyRange& kept = reader->range_;
   reader->at_end_ = kept.upper && *kept.upper <= kept.lower;
@@ -20,6 +20,7 @@ Result<std::unique_ptr<RangeReader>> RangeReader::Open(std::shared_ptr<const Sca
   options.lower = kept.lower;
   options.upper = kept.upper.value_or("");
   options.snapshot = reader->plan_->snapshot();
+  options.fill_cache = fill_cache;
   Table& table = reader->plan_->table();
   FLINT_ASSIGN_OR_RETURN(reader->cursor_, table.database()->NewCursor(table.family(), options));
   auto* it = reader->cursor_->iterator();

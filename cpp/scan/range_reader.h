@@ -27,9 +27,10 @@ struct BatchLimits {
 // a pin of the database.
 class RangeReader {
  public:
-  // Turns to the first row of the range, in the plan's direction.
+  // Turns to the first row of the range, in the plan's direction. What is not cached when it is
+  // read stays so without `fill_cache`.
   static Result<std::unique_ptr<RangeReader>> Open(std::shared_ptr<const ScanPlan> plan,
-                                                   KeyRange range);
+                                                   KeyRange range, bool fill_cache = true);
 
   bool at_end() const { return at_end_; }
   // The rows that come next; nullopt where there are none. Another thread may set `stop`: the batch

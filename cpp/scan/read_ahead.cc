@@ -36,6 +36,7 @@ std::unique_ptr<ReadAhead> ReadAhead::Make(std::shared_ptr<const ScanPlan> plan,
   ahead->part_bytes_ = static_cast<uint64_t>(read * parts / 2);
   const KeyRange& rest = *ahead->rest_;
   const uint64_t left = ahead->SizeOf(rest.lower, UpperOf(rest));
+  ahead->fill_cache_ = left <= ahead->plan_->table().database()->memory().bytes();
   const bool worth_it = ahead->part_bytes_ > 0 && left > ahead->part_bytes_;
   if (!worth_it || !ahead->Tighten()) return nullptr;
   return ahead;
@@ -104,7 +105,7 @@ KeyRange ReadAhead::Cut() {
 
 Status ReadAhead::Run(RangePart* part) const {
   FLINT_ASSIGN_OR_RETURN(auto pin, plan_->table().database()->Enter());
-  FLINT_ASSIGN_OR_RETURN(part->reader, RangeReader::Open(plan_, part->range));
+  FLINT_ASSIGN_OR_RETURN(part->reader, RangeReader::Open(plan_, part->range, fill_cache_));
   // Room is made for so much; of a part that is larger than it was taken for, the rest follows.
   const BatchLimits limits = {limits_.rows - limits_.rows / 4, limits_.bytes - limits_.bytes / 4};
   FLINT_ASSIGN_OR_RETURN(part->batch, part->reader->Read(limits, &stop_));
@@ -137,7 +138,7 @@ Result<std::optional<RangePart>> ReadAhead::Next(int64_t rows) {
   } else if (rest_) {
     part.emplace();
     part->range = *std::exchange(rest_, std::nullopt);
-    FLINT_ASSIGN_OR_RETURN(part->reader, RangeReader::Open(plan_, part->range));
+    FLINT_ASSIGN_OR_RETURN(part->reader, RangeReader::Open(plan_, part->range, fill_cache_));
   }
   return part;
 }

@@ -54,6 +54,7 @@ class ReadAhead {
   const BatchLimits limits_;
   const uint64_t generation_;     // ForkGeneration() of the process whose helpers are at it
   uint64_t part_bytes_ = 0;       // of a part, as stored
+  bool fill_cache_ = true;        // which holds all that is left, or would keep none of it
   std::optional<KeyRange> rest_;  // behind all jobs; none: nothing
   std::deque<std::unique_ptr<Job>> jobs_;
   std::atomic<bool> stop_{false};

@@ -168,7 +168,6 @@ Result<std::unique_ptr<Cursor>> Database::NewCursor(Family* family, CursorOption
   const CursorOptions& kept = cursor->options_;
   rocksdb::ReadOptions read = ReadAt(kept.snapshot.get());
   read.fill_cache = kept.fill_cache;
-  read.readahead_size = kept.readahead_bytes;
   if (!kept.lower.empty()) read.iterate_lower_bound = &cursor->lower_;
   if (!kept.upper.empty()) read.iterate_upper_bound = &cursor->upper_;
   cursor->iterator_.reset(db_->NewIterator(read, family));

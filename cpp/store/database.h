@@ -46,8 +46,7 @@ struct CursorOptions {
   std::string lower;  // First key that may be seen; empty: the family's first.
   std::string upper;  // First key that may not; empty: no end.
   std::shared_ptr<const Snapshot> snapshot;  // null: the state when the cursor is made.
-  bool fill_cache = true;      // false for long scans, which would wash the cache out.
-  size_t readahead_bytes = 0;  // 0: RocksDB's own, which grows as the scan goes on.
+  bool fill_cache = true;  // false for long scans, which would wash the cache out.
 };
 
 // One RocksDB directory, opened by one process: named column families of ordered bytes.

@@ -47,11 +47,11 @@ class AScanThatIsReadAhead : public testing::Test {
     std::filesystem::remove_all(home_);
   }
 
-  void Open(int threads) {
+  void Open(int threads, uint64_t memory = 32 << 20) {
     table_.reset();
     store_.reset();
     StoreOptions options;
-    options.memory_bytes = 32 << 20;
+    options.memory_bytes = memory;
     options.durability = Durability::kNone;
     options.threads = threads;
     store_ = *Store::Open(home_ + "/store", options);
@@ -118,6 +118,17 @@ class AScanThatIsReadAhead : public testing::Test {
   std::shared_ptr<Store> store_;
   std::shared_ptr<Table> table_;
 };
+
+TEST_F(AScanThatIsReadAhead, OfMoreThanTheCacheHoldsLeavesTheCacheAsItWas) {
+  constexpr uint64_t kMemory = 4 << 20;
+  Put(kRows, 10 * kRows);
+  ASSERT_TRUE(store_->database().Compact(table_->family()).ok());
+  Open(2, kMemory);
+  const Database& database = store_->database();
+  ASSERT_GT(database.ApproximateBytes(table_->family(), Key(0), Key(10'000 * kRows)), kMemory);
+  EXPECT_EQ(ReadAll().back().back(), 1000 * (10 * kRows - 1));
+  EXPECT_LT(database.memory().used_bytes(), kMemory / 2);
+}
 
 TEST_F(AScanThatIsReadAhead, GivesAllRowsInOrderInSmallerBatches) {
   const Batches batches = ReadAll();
