@@ -17,6 +17,9 @@ INPUT = "user long, ts timestamp_ntz, amount double"
 
 def session(**config: object) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    # Workers find the functions of these programs in their modules.
+    here = str(Path(__file__).parent)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
     builder = SparkSession.builder.master("local[2]").appName("flintstate-bench")
     for key, value in {
         "spark.sql.shuffle.partitions": 2,

@@ -4,7 +4,7 @@
 
 Packs `rows` rows, then does with a bucket's half of them what the carrier does in each call: opens
 the store, groups by key, reads, runs a counting function, writes, closes. With `keep` the store
-stays open from batch to batch, which is the best that handing it from worker to worker could do.
+stays open from batch to batch, as it does for calls that come to the same worker.
 Medians over the batches, of the processor's time in all threads and of the clock's.
 """
 
@@ -30,6 +30,7 @@ from flintstate.spark.bucket import Bucket, empty_handle
 from flintstate.spark.packing import Packer, unpack
 from flintstate.spark.runner import Clock, RowRunner
 from flintstate.state.rocksdb import RocksDbBackend
+from flintstate.state.times import system_clock
 
 SCHEMA = pa.schema([("user", pa.int64()), ("ts", pa.timestamp("us")), ("amount", pa.float64())])
 SPENT: dict[str, list[tuple[float, float]]] = defaultdict(list)
@@ -80,6 +81,8 @@ def main(rows: int = 500_000, keys: int = 250_000, batches: int = 7, keep: bool 
             with timed("open"):
                 if bucket is None:
                     bucket = Bucket(storage, Path(home) / "local", SCHEMA_OF_KEY, handle)
+                elif not bucket.resume(handle, system_clock):
+                    raise AssertionError("the store that was kept is not used")
             with timed("group, read, run, put out"):
                 runner = RowRunner(Count(), ("user",), None)
                 runner.output = pa.schema([("user", pa.int64()), ("n", pa.int64())])
@@ -91,7 +94,7 @@ def main(rows: int = 500_000, keys: int = 250_000, batches: int = 7, keep: bool 
             with timed("commit"):
                 handle = bucket.commit(batch)
             with timed("close"):
-                if not keep:
+                if not keep or not bucket.rest():
                     bucket.close()
                     bucket = None
         for what, spent in SPENT.items():
