@@ -99,6 +99,14 @@ class BatchRunner(Runner):
         super().__init__(key_names, time_column, mode)
         self._function = function
 
+    def begin(self, backend: RocksDbBackend, clock: Clock) -> None:
+        super().begin(backend, clock)
+        if (backend.next_event_time_timer(), backend.next_processing_time_timer()) != (None, None):
+            raise InvalidError(
+                "process_batches: this state directory has timers that process() set, and that "
+                "nobody would fire: go on with process(), or begin anew with another state="
+            )
+
     def fire(self) -> Iterator[pa.RecordBatch]:
         if self._clock.watermark is not None:
             self._backend.advance_watermark(self._clock.watermark)

@@ -13,7 +13,7 @@ import pytest
 from flintstate import _core
 from flintstate.errors import InvalidError
 from flintstate.process import Context, KeyedProcessFunction
-from flintstate.spark.runner import Clock, RowRunner
+from flintstate.spark.runner import BatchRunner, Clock, RowRunner
 from flintstate.state.rocksdb import RocksDbBackend
 
 KEY = pa.schema([("user", pa.int64()), ("shop", pa.string())])
@@ -121,3 +121,12 @@ def test_a_row_that_does_not_fit_is_shown(backend: RocksDbBackend) -> None:
     backend.register_event_time_timer(1)
     with pytest.raises(InvalidError, match=r"\('one', 'x', 1\).*'user' is int64"):
         fire(backend, lambda time, ctx: [("one", "x", 1)], Clock(1, 0))
+
+
+def test_a_function_of_batches_is_refused_where_timers_wait(backend: RocksDbBackend) -> None:
+    runner = BatchRunner(lambda batch, ctx: (), ("user", "shop"), None)
+    runner.begin(backend, Clock(None, 0))
+    backend.set_key((1, "x"))
+    backend.register_processing_time_timer(1)
+    with pytest.raises(InvalidError, match="timers that process\\(\\) set"):
+        runner.begin(backend, Clock(None, 0))
