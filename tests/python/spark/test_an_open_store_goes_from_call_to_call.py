@@ -1,6 +1,9 @@
 """A worker keeps stores open for its next call, and lets go of them when another one asks."""
 
 import multiprocessing
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -201,6 +204,28 @@ def test_a_worker_may_keep_none(home: Home, hire: Callable[..., Worker]) -> None
     handle = hire(most=0).grow(home.first, range(4))[-1]
     until_free(home.path / "local")
     assert home.read(handle) == expected(4)
+
+
+@pytest.mark.parametrize(
+    ("reused", "addresses", "kept"),
+    [
+        ("1", "resource.RLIM_INFINITY", "4"),
+        ("", "resource.RLIM_INFINITY", "0"),
+        ("1", "1 << 44", "0"),
+    ],
+)
+def test_workers_that_spark_ends_or_limits_keep_none(
+    reused: str, addresses: str, kept: str
+) -> None:
+    program = (
+        f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({addresses},) * 2); "
+        "from flintstate.spark.keeping import KEEPER; print(KEEPER._most)"
+    )
+    environment = {k: v for k, v in os.environ.items() if k != "SPARK_REUSE_WORKER"}
+    if reused:
+        environment["SPARK_REUSE_WORKER"] = reused  # as Spark tells its workers
+    command = [sys.executable, "-c", program]
+    assert subprocess.check_output(command, env=environment, text=True).strip() == kept
 
 
 def test_a_query_that_starts_again_does_not_meet_open_states(
