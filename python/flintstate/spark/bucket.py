@@ -143,9 +143,10 @@ class Bucket:
     def rest(self) -> bool:
         """Ends a call that has committed; False where the bucket is to be closed, and not kept.
 
-        That is so where someone waits for it, a base is due, or the undo point is before the base.
+        That is so where a base is due, the undo point is before the base, or the store is not in
+        the bucket's directory. Whoever rang during the call is heard by the keeper.
         """
-        if not self._shared or not self._lock.in_place() or self._bell.rung():
+        if not self._shared or not self._lock.in_place():
             return False
         if self._wants_base() or self._opened_at not in self._versions():
             return False
@@ -177,7 +178,7 @@ class Bucket:
         return self._bell.fileno()
 
     def wanted(self) -> bool:
-        """Whether another process has asked for it while it rested."""
+        """Whether another process has asked for it."""
         return self._bell.rung()
 
     def close(self, *, background: bool = False) -> None:
@@ -332,11 +333,12 @@ class Bucket:
     def _wind_up(self) -> None:
         """What may happen after the caller has gone on; whoever opens next does what is left."""
         upload = self._adopted
-        try:
-            if self._wants_base():
-                upload = self._begin_upload()
-        finally:
-            self._let_go()
+        with contextlib.suppress(FlintError, OSError):
+            try:
+                if self._wants_base():
+                    upload = self._begin_upload()
+            finally:
+                self._let_go()
         if upload is not None:
             self._upload(upload)
 

@@ -295,6 +295,21 @@ def test_a_removed_local_directory_is_restored_and_stays_whole(
     assert files
 
 
+def test_a_store_without_its_directory_is_not_used(home: Home, hire: Callable[..., Worker]) -> None:
+    worker = hire()
+    handle = worker.grow(home.first, range(3))[-1]
+    remove(home.path / "local")
+    bucket = worker.begin(handle)
+    assert list((home.path / "local").glob("db-*"))
+    assert counts(bucket) == expected(3)
+    remove(home.path / "local")  # during the call
+    add(bucket, 3)
+    add(bucket, 1000)
+    handle = bucket.commit(3)
+    worker.end(bucket)
+    assert home.read(handle) == expected(4)
+
+
 def test_a_store_that_lost_its_directory_harms_no_other(
     home: Home, hire: Callable[..., Worker], replayed: list[Segment]
 ) -> None:
