@@ -60,12 +60,13 @@ bench: build
 	@echo "== C++"
 	@set -e; for b in build/release/*_bench; do $$b --benchmark_min_time=0.2s; done
 	@echo "== Python"
-	@$(PY) -m pytest -q --benchmark-enable --benchmark-max-time=0.5 \
-	  --benchmark-columns=min,median,ops,rounds bench/python
+	@$(PY) -m pytest -q -o pythonpath=$$(bash .ci/package release) --benchmark-enable \
+	  --benchmark-max-time=0.5 --benchmark-columns=min,median,ops,rounds bench/python
 	@echo "== Peers"
-	@PYTHONPATH=python $(PY) bench/peers/keys.py --rows 1000000 --rounds 5
-	@PYTHONPATH=python $(PY) bench/peers/store.py --rows 1000000 --rounds 3
-	@PYTHONPATH=python $(PY) bench/peers/changelog.py
+	@export PYTHONPATH=$$(bash .ci/package release) && \
+	  $(PY) bench/peers/keys.py --rows 1000000 --rounds 5 && \
+	  $(PY) bench/peers/store.py --rows 1000000 --rounds 3 && \
+	  $(PY) bench/peers/changelog.py
 
 lint: build
 	@bash .ci/lint
