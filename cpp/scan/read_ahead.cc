@@ -114,7 +114,8 @@ Status ReadAhead::Run(RangePart* part) const {
 
 void ReadAhead::Offer(int64_t rows) {
   Helpers& helpers = plan_->table().database()->helpers();
-  const auto most = static_cast<size_t>(helpers.threads()) + 1;
+  // A second one for each thread: it may be done with its first before this one comes back here.
+  const auto most = static_cast<size_t>(helpers.threads()) * 2;
   while (rest_ && jobs_.size() < most && rows / limits_.rows > static_cast<int64_t>(jobs_.size())) {
     auto job = std::make_unique<Job>();
     job->part.range = Cut();

@@ -23,9 +23,9 @@ struct RangePart {
 };
 
 // What is left of a range, in parts of about half a batch that the database's helpers read side by
-// side before they are asked for, and that come out in the range's order. The part that comes next
-// and as many behind it as there are threads are under way or ready, a batch of each. One thread at
-// a time. The plan must have a snapshot: each part is read through a cursor of its own.
+// side before they are asked for, and that come out in the range's order. Twice as many parts as
+// there are threads are under way or ready, a batch of each. One thread at a time. The plan must
+// have a snapshot: each part is read through a cursor of its own.
 class ReadAhead {
  public:
   // For what is left of the range of `reader`, which has read something. Null where that is not
