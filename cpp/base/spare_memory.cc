@@ -20,7 +20,7 @@ constexpr bool kKeeps = true;
 
 // A lock that is taken is not waited for: whoever held it may be gone with a fork.
 std::mutex mutex;
-std::array<MemoryBlock, 32> spares;
+std::array<MemoryBlock, 64> spares;
 size_t spare_bytes = 0;
 
 // The smallest spare that holds `size` and is not twice as large.
