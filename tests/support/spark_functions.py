@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,6 +76,16 @@ class Raises(Trouble):
 class KillsItsWorker(Trouble):
     def happen(self) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+class DiesAtRandom(Count):
+    """Every third call makes its worker die within a fifth of a second, whatever it does then."""
+
+    def open(self, ctx: Any) -> None:
+        super().open(ctx)
+        if random.SystemRandom().random() < 1 / 3:
+            wait = random.SystemRandom().uniform(0, 0.2)
+            threading.Timer(wait, os.kill, (os.getpid(), signal.SIGKILL)).start()
 
 
 class KillsItsExecutor(Trouble):

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from rounds import ROUNDS
 from spark_buckets import remove
-from spark_functions import OUT, Count, CountAndSum, KillsItsWorker, Raises
+from spark_functions import OUT, Count, CountAndSum, DiesAtRandom, KillsItsWorker, Raises
 from spark_streams import Feed, counted, make_session
 
 from flintstate.spark import keyed
@@ -17,7 +18,7 @@ FILES = [[i * j % 40 for i in range(200)] for j in (1, 3, 7)]
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[SparkSession]:
-    session = make_session("local[2,4]")  # a task may fail three times
+    session = make_session("local[2,30]")  # a task may fail that often
     yield session
     session.stop()
 
@@ -43,6 +44,13 @@ def test_a_task_that_fails_runs_again_from_the_same_state(
     rows += run(feed, trouble(feed.home, at=17))
     assert (feed.home / "happened").exists()
     assert sorted(rows) == counted(*FILES)
+
+
+def test_workers_that_die_at_any_moment(feed: Feed) -> None:
+    files = [[i * j % 40 for i in range(100)] for j in range(1, 1 + 6 * ROUNDS)]
+    for file in files:
+        feed.add(user=file)
+    assert sorted(run(feed, DiesAtRandom())) == counted(*files)
 
 
 def test_state_goes_on_after_an_emptied_local_directory(feed: Feed) -> None:
