@@ -12,28 +12,41 @@ from pathlib import Path
 __all__ = ["Doorbell", "FileLock"]
 
 _POLL_S = 0.005
+_DYING_S = 0.1
+_BUSY, _NOT_BUSY = b"!", b"."
 
 
 class FileLock:
-    """An exclusive lock on a file. The kernel releases it when its holder dies."""
+    """An exclusive lock on a file. The kernel releases it when its holder dies.
+
+    The file's one byte says whether its holder is busy, and would not let go if it were asked.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._descriptor: int | None = None
+        self._holder_busy = False
 
     def acquire(self, wait_s: float, ask: Callable[[], None] | None = None) -> bool:
         """Whether the lock was to be had within that time; `ask` is called while it is waited for.
 
-        It is the lock of the file that the path names in the end, whatever was removed meanwhile.
+        A holder that is busy is not waited for, but for a moment in which it may just be dying. It
+        is the lock of the file that the path names in the end, whatever was removed meanwhile.
         """
-        until = time.monotonic() + wait_s
+        began = time.monotonic()
         while not self._try():
-            if time.monotonic() >= until:
+            if time.monotonic() - began >= (min(wait_s, _DYING_S) if self._holder_busy else wait_s):
                 return False
             if ask is not None:
                 ask()
             time.sleep(_POLL_S)
         return True
+
+    def say_busy(self, busy: bool) -> None:
+        """Tells those who want the lock, which is held, whether waiting for it makes sense."""
+        assert self._descriptor is not None
+        with contextlib.suppress(OSError):  # of a full disk: they wait in vain then
+            os.pwrite(self._descriptor, _BUSY if busy else _NOT_BUSY, 0)
 
     def in_place(self) -> bool:
         """Whether the path still names the file that is locked: nobody else can have it then."""
@@ -67,7 +80,7 @@ class FileLock:
             if self.in_place():
                 return True
         except BlockingIOError:
-            pass
+            self._holder_busy = os.pread(self._descriptor, 1, 0) == _BUSY
         except BaseException:
             self._close()
             raise

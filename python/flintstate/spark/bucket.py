@@ -92,6 +92,8 @@ class Bucket:
         self._bell = Doorbell(local / "bell")
         self._shared = self._lock.acquire(_LOCK_WAIT_S, self._bell.ring)
         try:
+            if self._shared:
+                self._lock.say_busy(True)
             self.backend = self._open() if self._shared else self._open_privately()
             self._adopted = self._find_upload() if self._shared else None
         except BaseException:
@@ -155,6 +157,7 @@ class Bucket:
         except OSError:
             return False
         self.backend.rest()
+        self._lock.say_busy(False)
         if self._adopted is not None and self._adopted.result() is None:
             _in_background(self._upload, self._adopted)
         return True
@@ -169,6 +172,7 @@ class Bucket:
         if handle != self._handle:
             self._handle = handle
             self._segments = None
+        self._lock.say_busy(True)
         self._clock.ask = clock
         self._adopted = self._find_upload()
         return True
@@ -184,6 +188,8 @@ class Bucket:
     def close(self, *, background: bool = False) -> None:
         """Lets go of the store. In the background it does not hold up the caller; then a new base
         is uploaded too, where one is due."""
+        if self._shared:
+            self._lock.say_busy(False)
         if background and self._shared:
             _in_background(self._wind_up)
         else:

@@ -35,6 +35,30 @@ def test_whoever_waits_asks_again_and_again(tmp_path: Path) -> None:
     other.release()
 
 
+def test_a_busy_holder_is_not_waited_for(tmp_path: Path) -> None:
+    mine, other = FileLock(tmp_path / "lock"), FileLock(tmp_path / "lock")
+    assert mine.acquire(0.0)
+    mine.say_busy(True)
+    assert not other.acquire(3600.0)
+    mine.say_busy(False)
+    assert other.acquire(30.0, mine.release)
+    other.release()
+
+
+def test_a_holder_that_died_while_busy_is_forgotten(tmp_path: Path) -> None:
+    child = os.fork()
+    if child == 0:
+        lock = FileLock(tmp_path / "lock")
+        lock.acquire(0.0)
+        lock.say_busy(True)
+        os._exit(0)
+    os.waitpid(child, 0)
+    lock = FileLock(tmp_path / "lock")
+    assert lock.acquire(0.0)
+    assert not FileLock(tmp_path / "lock").acquire(0.02)
+    lock.release()
+
+
 def test_a_forked_child_does_not_keep_the_lock(tmp_path: Path) -> None:
     lock = FileLock(tmp_path / "lock")
     assert lock.acquire(0.0)

@@ -356,10 +356,10 @@ def test_a_store_whose_undo_point_is_before_its_base_is_not_kept(
     assert home.read(handle) == expected(3)
 
 
-def test_a_store_in_use_is_not_handed_over_and_not_kept_after(
+def test_a_store_in_use_is_not_waited_for_and_not_kept_after(
     home: Home, hire: Callable[..., Worker], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_LOCK_WAIT_S", 0.1)
+    monkeypatch.setattr(module, "_LOCK_WAIT_S", 3600.0)
     worker, other = hire(), hire()
     handle = worker.grow(home.first, range(3))[-1]
     zombie = worker.begin(handle)
@@ -375,6 +375,25 @@ def test_a_store_in_use_is_not_handed_over_and_not_kept_after(
     until_free(home.path / "local")
     assert home.read(won) == expected(4)
     assert not list((home.path / "local" / "private").iterdir())
+
+
+def test_a_store_that_was_just_opened_is_not_waited_for_and_is_to_be_had_after(
+    home: Home, hire: Callable[..., Worker], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_LOCK_WAIT_S", 3600.0)
+    worker, other = hire(), hire()
+    zombie = worker.begin(home.first)
+    bucket = other.begin(home.first)
+    assert bucket.private
+    add(bucket, 0)
+    add(bucket, 1000)
+    won = bucket.commit(0)
+    other.end(bucket)
+    worker.end(zombie)
+    bucket = other.begin(won)
+    assert not bucket.private
+    assert counts(bucket) == expected(1)
+    other.end(bucket)
 
 
 def test_a_file_system_without_pipes_keeps_nothing(
