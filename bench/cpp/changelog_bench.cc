@@ -5,12 +5,14 @@
 
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 #include <zstd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -76,26 +78,63 @@ Workload StateChanges(size_t count) {
   return load;
 }
 
-Workload RandomBytes(size_t count) {
+// Records of `size` random bytes, 16 of them the key.
+Workload RandomBytes(size_t size) {
+  size_t count = 76'800'000 / size;
   std::mt19937_64 random(2);
   Workload load;
-  load.bytes.resize(count * 64);
+  load.bytes.resize(count * size);
   for (size_t i = 0; i < load.bytes.size(); i += 8) {
     uint64_t word = random();
     std::memcpy(load.bytes.data() + i, &word, 8);
   }
   for (size_t i = 0; i < count; ++i) {
-    const char* at = load.bytes.data() + i * 64;
-    load.records.push_back({0, Operation::kPut, 0, 1, {at, 16}, {at + 16, 48}});
+    const char* at = load.bytes.data() + i * size;
+    load.records.push_back({0, Operation::kPut, 0, 1, {at, 16}, {at + 16, size - 16}});
   }
   return load;
 }
 
+// State changes, or random bytes in records of 64 bytes or of 1024.
 const Workload& Load(int64_t random) {
+  if (random == 64) {
+    static const Workload small = RandomBytes(64);
+    return small;
+  }
+  if (random == 1024) {
+    static const Workload large = RandomBytes(1024);
+    return large;
+  }
   static const Workload changes = StateChanges(3'000'000);
-  static const Workload noise = RandomBytes(1'200'000);
-  return random != 0 ? noise : changes;
+  return changes;
 }
+
+// The same as Arrow columns.
+class Columns {
+ public:
+  explicit Columns(const Workload& load) {
+    ColumnBuilder keys{DataType(TypeId::kBinary)}, values{DataType(TypeId::kBinary)};
+    ColumnBuilder groups{DataType(TypeId::kUInt16)};
+    for (const Record& record : load.records) {
+      keys.AppendBytes(record.key);
+      values.AppendBytes(record.value);
+      groups.Append(record.group);
+    }
+    keys.Finish(keys_.get());
+    values.Finish(values_.get());
+    groups.Finish(groups_.get());
+    key_view_ = *ColumnView::Make(DataType(TypeId::kBinary), *keys_);
+    value_view_ = *ColumnView::Make(DataType(TypeId::kBinary), *values_);
+    group_view_ = *ColumnView::Make(DataType(TypeId::kUInt16), *groups_);
+  }
+  Writer::Many many() const {
+    return {Operation::kPut, 1, 0, &*key_view_, &*value_view_, &*group_view_};
+  }
+
+ private:
+  OwnedArray keys_, values_, groups_;
+  std::optional<ColumnView> key_view_, value_view_, group_view_;
+};
 
 // The raw bodies of the blocks that the writer makes of it.
 std::vector<std::string> RawBlocks(const Workload& load, size_t batch_bytes) {
@@ -112,13 +151,20 @@ std::vector<std::string> RawBlocks(const Workload& load, size_t batch_bytes) {
   return blocks;
 }
 
-// The blocks as they are, written to a file: no writer can be faster where nothing shrinks.
+// The blocks as they are, written to a file, up to a megabyte at a time: no writer can be faster
+// where nothing shrinks.
 double SecondsOfWrite(const std::vector<std::string>& blocks) {
   std::string path = TemporaryPath("write");
   Clock::time_point start = Clock::now();
   int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-  for (const std::string& block : blocks) {
-    if (::write(file, block.data(), block.size()) < 0) std::abort();
+  for (size_t i = 0; i < blocks.size();) {
+    iovec pieces[64];
+    int count = 0;
+    for (size_t bytes = 0; count < 64 && i < blocks.size() && bytes < 1u << 20; ++i) {
+      pieces[count++] = {const_cast<char*>(blocks[i].data()), blocks[i].size()};
+      bytes += blocks[i].size();
+    }
+    if (::writev(file, pieces, count) < 0) std::abort();
   }
   ::close(file);
   double seconds = Seconds(start);
@@ -146,11 +192,16 @@ double SecondsOfZstd(const std::vector<std::string>& blocks, int level, bool int
   return seconds;
 }
 
-double SecondsOfOurs(const Workload& load, const WriterOptions& options) {
+// Record by record, or all by one call where there are `columns`.
+double SecondsOfOurs(const Workload& load, const Columns* columns, const WriterOptions& options) {
   std::string path = TemporaryPath("throughput");
   Clock::time_point start = Clock::now();
   auto writer = *Writer::Create(path, options);
-  for (const Record& record : load.records) benchmark::DoNotOptimize(writer->Append(record).ok());
+  if (columns != nullptr) {
+    benchmark::DoNotOptimize(writer->AppendMany(columns->many()).ok());
+  } else {
+    for (const Record& record : load.records) benchmark::DoNotOptimize(writer->Append(record).ok());
+  }
   bool closed = writer->Close(Durability::kProcess).ok();
   double seconds = Seconds(start);
   benchmark::DoNotOptimize(closed);
@@ -158,23 +209,27 @@ double SecondsOfOurs(const Workload& load, const WriterOptions& options) {
   return seconds;
 }
 
-// Arguments: level, block size in KiB, 1 for random bytes.
+// Arguments: level, block size in KiB, bytes of a random record or 0 for state changes, 1 for one
+// call of AppendMany.
 void ThroughputAgainstZstd(benchmark::State& state) {
   WriterOptions options;
   options.level = static_cast<int>(state.range(0));
   options.batch_bytes = static_cast<size_t>(state.range(1)) << 10;
   const Workload& load = Load(state.range(2));
+  std::optional<Columns> columns;
+  if (state.range(3) != 0) columns.emplace(load);
   std::vector<std::string> blocks = RawBlocks(load, options.batch_bytes);
   size_t raw = 0;
   for (const std::string& block : blocks) raw += block.size();
-  std::vector<double> zstd, file, write, ours, ratio, file_ratio;
+  std::vector<double> zstd, file, write, ours, ratio, file_ratio, write_ratio;
   for (auto _ : state) {
     zstd.push_back(SecondsOfZstd(blocks, options.level, false));
-    ours.push_back(SecondsOfOurs(load, options));
+    ours.push_back(SecondsOfOurs(load, columns.has_value() ? &*columns : nullptr, options));
     file.push_back(SecondsOfZstd(blocks, options.level, true));
     write.push_back(SecondsOfWrite(blocks));
     ratio.push_back(zstd.back() / ours.back());
     file_ratio.push_back(file.back() / ours.back());
+    write_ratio.push_back(zstd.back() / write.back());
     state.SetIterationTime(ours.back());
   }
   double megabytes = static_cast<double>(raw) / 1e6;
@@ -184,11 +239,15 @@ void ThroughputAgainstZstd(benchmark::State& state) {
   state.counters["file_MB/s"] = megabytes / Quantile(file, 0.5);
   state.counters["write_MB/s"] = megabytes / Quantile(write, 0.5);
   state.counters["file_ratio"] = Quantile(file_ratio, 0.5);
+  state.counters["write_ratio"] = Quantile(write_ratio, 0.5);
 }
 BENCHMARK(ThroughputAgainstZstd)
-    ->ArgNames({"level", "KiB", "random"})
-    ->ArgsProduct({{-1, 1, 3}, {16, 256, 4096}, {0, 1}})
-    ->ArgsProduct({{1}, {64, 1024}, {0, 1}})
+    ->ArgNames({"level", "KiB", "random", "many"})
+    ->ArgsProduct({{-1, 1, 3}, {16, 256, 4096}, {0, 64}, {0}})
+    ->ArgsProduct({{1}, {64, 1024}, {0, 64}, {0}})
+    ->ArgsProduct({{1}, {16, 64, 256, 1024, 4096}, {64}, {1}})
+    ->ArgsProduct({{1}, {16, 64, 256, 1024, 4096}, {1024}, {0}})
+    ->ArgsProduct({{-1, 3}, {256}, {1024}, {0}})
     ->UseManualTime()
     ->Iterations(7)
     ->Unit(benchmark::kMillisecond);
@@ -196,7 +255,7 @@ BENCHMARK(ThroughputAgainstZstd)
 // Nanoseconds of single appends of 64-byte records while the background thread compresses. The
 // clock's own cost is measured and taken off.
 void AppendLatency(benchmark::State& state) {
-  const Workload& load = Load(1);
+  const Workload& load = Load(64);
   std::vector<double> clock(10'001);
   for (double& tick : clock) tick = Seconds(Clock::now());
   std::vector<double> took;
@@ -220,7 +279,7 @@ BENCHMARK(AppendLatency)->Iterations(5)->Unit(benchmark::kMillisecond);
 
 // Appends of 64 bytes back to back: what one costs without a clock around it.
 void AppendBackToBack(benchmark::State& state) {
-  const Workload& load = Load(1);
+  const Workload& load = Load(64);
   for (auto _ : state) {
     std::string path = TemporaryPath("append");
     auto writer = *Writer::Create(path, {});
@@ -234,25 +293,11 @@ BENCHMARK(AppendBackToBack)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 void AppendManyFromArrow(benchmark::State& state) {
   const Workload& load = Load(state.range(0));
-  ColumnBuilder keys{DataType(TypeId::kBinary)}, values{DataType(TypeId::kBinary)};
-  ColumnBuilder groups{DataType(TypeId::kUInt16)};
-  for (const Record& record : load.records) {
-    keys.AppendBytes(record.key);
-    values.AppendBytes(record.value);
-    groups.Append(record.group);
-  }
-  OwnedArray key_array, value_array, group_array;
-  keys.Finish(key_array.get());
-  values.Finish(value_array.get());
-  groups.Finish(group_array.get());
-  ColumnView key_view = *ColumnView::Make(DataType(TypeId::kBinary), *key_array);
-  ColumnView value_view = *ColumnView::Make(DataType(TypeId::kBinary), *value_array);
-  ColumnView group_view = *ColumnView::Make(DataType(TypeId::kUInt16), *group_array);
+  Columns columns(load);
   for (auto _ : state) {
     std::string path = TemporaryPath("many");
     auto writer = *Writer::Create(path, {});
-    Writer::Many many{Operation::kPut, 1, 0, &key_view, &value_view, &group_view};
-    benchmark::DoNotOptimize(writer->AppendMany(many).ok());
+    benchmark::DoNotOptimize(writer->AppendMany(columns.many()).ok());
     (void)writer->Close(Durability::kProcess).ok();
     std::filesystem::remove(path);
   }
@@ -261,7 +306,7 @@ void AppendManyFromArrow(benchmark::State& state) {
 BENCHMARK(AppendManyFromArrow)
     ->ArgName("random")
     ->Arg(0)
-    ->Arg(1)
+    ->Arg(64)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 

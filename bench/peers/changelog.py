@@ -61,25 +61,40 @@ def megabytes(row: Row, name: str) -> str:
     return f"{row[name]:,.0f} MB/s"
 
 
+def kind(row: Row) -> str:
+    """What records a row of the throughput was measured with."""
+    if not row["random"]:
+        return "state changes"
+    many = ", `append_many`" if row["many"] else ""
+    return f"random, {row['random']:,.0f} bytes{many}"
+
+
 def throughput(rows: list[Row]) -> None:
     """The writer against zstd in memory, zstd into a file, and a file of the blocks as they are."""
     table(
-        "records | level | block | ours | zstd | ratio | zstd into a file | ratio | bare write",
+        "records | block | level | ours | zstd | ratio | zstd into a file | ratio"
+        " | bare write | of zstd",
         (
             (
-                "random bytes" if row["random"] else "state changes",
-                f"{row['level']:.0f}",
+                kind(row),
                 f"{row['KiB']:.0f} KiB",
+                f"{row['level']:.0f}",
                 megabytes(row, "ours_MB/s"),
                 megabytes(row, "zstd_MB/s"),
                 f"**{row['ratio']:.2f}x**",
                 megabytes(row, "file_MB/s"),
                 f"{row['file_ratio']:.2f}x",
                 megabytes(row, "write_MB/s"),
+                f"{row['write_ratio']:.2f}x",
             )
-            for row in rows
+            for row in sorted(rows, key=by_kind)
         ),
     )
+
+
+def by_kind(row: Row) -> tuple[float, ...]:
+    """The order of the table: alike records together, then alike blocks."""
+    return tuple(float(row[name]) for name in ("random", "many", "KiB", "level"))
 
 
 def appends(rows: list[Row]) -> None:

@@ -4,12 +4,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
+#include "base/gather.h"
+
 namespace flint {
 namespace {
+
+constexpr uint64_t kSmallFile = 1u << 20;  // not worth room of its own
+constexpr uint64_t kRoomMost = 16u << 20;
 
 int OpenRetrying(const std::string& path, int flags, mode_t mode = 0) {
   int fd;
@@ -76,12 +82,18 @@ Result<AppendFile> AppendFile::Create(const std::string& path) {
 AppendFile::AppendFile(AppendFile&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
       size_(other.size_),
+      room_end_(other.room_end_),
+      may_take_room_(other.may_take_room_),
+      generation_(other.generation_),
       path_(std::move(other.path_)),
       poison_(std::move(other.poison_)) {}
 
 AppendFile& AppendFile::operator=(AppendFile&& other) noexcept {
   std::swap(fd_, other.fd_);
   std::swap(size_, other.size_);
+  std::swap(room_end_, other.room_end_);
+  std::swap(may_take_room_, other.may_take_room_);
+  std::swap(generation_, other.generation_);
   std::swap(path_, other.path_);
   std::swap(poison_, other.poison_);
   return *this;
@@ -96,17 +108,39 @@ Status AppendFile::Poison(Status error) {
   return error;
 }
 
-Status AppendFile::Append(std::string_view bytes) {
+// Best effort: a device without room says so when it is written to.
+void AppendFile::TakeRoom(size_t bytes) {
+  if (size_ + bytes <= std::max(room_end_, kSmallFile) || !may_take_room_) return;
+#if defined(__linux__)
+  uint64_t more = bytes + std::min(size_, kRoomMost);
+  may_take_room_ = ::fallocate(fd_, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(size_),
+                               static_cast<off_t>(more)) == 0;
+  if (may_take_room_) room_end_ = size_ + more;
+#endif
+}
+
+// A forked child knows nothing of what its parent has written since: it leaves the file alone.
+void AppendFile::GiveRoomBack() {
+  if (room_end_ <= size_ || generation_ != ForkGeneration()) return;
+  room_end_ = size_;
+  static_cast<void>(::ftruncate(fd_, static_cast<off_t>(size_)) == 0);
+}
+
+Status AppendFile::Append(std::span<const std::string_view> pieces) {
   FLINT_RETURN_IF_ERROR(poison_);
   if (fd_ < 0) return Status::Closed("append to " + path_ + ": the file is closed");
-  while (!bytes.empty()) {
-    ssize_t written = ::write(fd_, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
+  size_t bytes = 0;
+  for (std::string_view piece : pieces) bytes += piece.size();
+  TakeRoom(bytes);
+  return WritePieces(pieces, [&](const iovec* vectors, int count) -> Result<size_t> {
+    ssize_t written;
+    do {
+      written = ::writev(fd_, vectors, count);
+    } while (written < 0 && errno == EINTR);
     if (written < 0) return Poison(ErrnoStatus("write", path_, errno));
-    bytes.remove_prefix(static_cast<size_t>(written));
     size_ += static_cast<uint64_t>(written);
-  }
-  return Status();
+    return static_cast<size_t>(written);
+  });
 }
 
 Status AppendFile::Sync() {
@@ -118,6 +152,7 @@ Status AppendFile::Sync() {
 
 Status AppendFile::Close() {
   if (fd_ < 0) return poison_;
+  GiveRoomBack();
   int failed = ::close(std::exchange(fd_, -1)) != 0 ? errno : 0;
   if (failed != 0 && failed != EINTR) return Poison(ErrnoStatus("close", path_, failed));
   return poison_;

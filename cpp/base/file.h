@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "base/fork.h"
 #include "base/status.h"
 
 namespace flint {
@@ -19,6 +21,10 @@ namespace flint {
 // called). One thread at a time. After a failed Append or Sync the file is poisoned: the kernel may
 // have dropped the pages while calling them clean, so every later call returns the first error
 // and nothing is retried into success. The destructor closes without syncing.
+//
+// A file of more than a megabyte takes room on the device ahead of its end, where the system can do
+// that, for then writing costs less; its length tells nothing of it. Close gives back what is left
+// of that room: a file that was not closed keeps it, as much as it is long and 16 MiB at most.
 class AppendFile {
  public:
   // Fails where `path` exists: a name is written once.
@@ -28,7 +34,10 @@ class AppendFile {
   AppendFile& operator=(AppendFile&& other) noexcept;
   ~AppendFile();
 
-  Status Append(std::string_view bytes);
+  Status Append(std::string_view bytes) { return Append({&bytes, 1}); }
+  // Pieces one after another, many by one call of the kernel, which is much cheaper for small ones.
+  // After an error a beginning of them may be there.
+  Status Append(std::span<const std::string_view> pieces);
   Status Sync();
   Status Close();
 
@@ -38,9 +47,14 @@ class AppendFile {
  private:
   AppendFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
   Status Poison(Status error);
+  void TakeRoom(size_t bytes);
+  void GiveRoomBack();
 
   int fd_ = -1;
   uint64_t size_ = 0;
+  uint64_t room_end_ = 0;                   // up to here there is room on the device
+  bool may_take_room_ = true;               // the system has not refused it
+  uint64_t generation_ = ForkGeneration();  // of the process whose file it is
   std::string path_;
   Status poison_;
 };

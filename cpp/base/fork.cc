@@ -2,22 +2,15 @@
 
 #include <pthread.h>
 
-#include <atomic>
-
 namespace flint {
+
+std::atomic<uint64_t> internal::fork_generation{0};
+
 namespace {
 
-std::atomic<uint64_t> generation{0};
+void CountFork() { internal::fork_generation.fetch_add(1, std::memory_order_relaxed); }
 
-void CountFork() { generation.fetch_add(1, std::memory_order_relaxed); }
-
-const int registered = pthread_atfork(nullptr, nullptr, CountFork);
+[[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, CountFork);
 
 }  // namespace
-
-uint64_t ForkGeneration() {
-  static_cast<void>(registered);
-  return generation.load(std::memory_order_relaxed);
-}
-
 }  // namespace flint

@@ -2,37 +2,30 @@
 
 #include <algorithm>
 
-#include "changelog/varint.h"
-
 namespace flint::changelog {
 namespace {
 
 constexpr size_t kRowsAtOnce = 1024;
 
-}  // namespace
+uint16_t GroupOf(uint64_t run) { return static_cast<uint16_t>(run >> 8); }
 
-void BlockBuilder::Add(Operation operation, uint16_t group, uint32_t table, std::string_view key,
-                       std::string_view value) {
-  ContinueRun(operation, group, table);
-  PushVarint(key_lengths_, static_cast<uint32_t>(key.size()));
-  PushVarint(value_lengths_, static_cast<uint32_t>(value.size()));
-  keys_.Append(key.data(), key.size());
-  values_.Append(value.data(), value.size());
-}
+}  // namespace
 
 size_t BlockBuilder::AddRows(const RecordColumns& rows, int64_t from, size_t count, size_t wanted) {
   size_t key_sizes[kRowsAtOnce], value_sizes[kRowsAtOnce];
-  count = std::min({count, kRowsAtOnce, size_t{kBlockRecordsMax - count_}});
+  // As many as are likely to fit, so that sizes are seldom looked up for nothing.
+  size_t likely = kRowsAtOnce / 16;
+  if (count_ > 0 && wanted > raw_size_) likely = (wanted - raw_size_) / (raw_size_ / count_) + 1;
+  count = std::min({count, kRowsAtOnce, likely, size_t{kBlockRecordsMax - count_}});
   rows.keys.Sizes(from, count, key_sizes);
   rows.values.Sizes(from, count, value_sizes);
   size_t added = 0;
-  size_t bytes = 0;
-  while (added < count && raw_size() + bytes < wanted) {
+  while (added < count && raw_size_ < wanted) {
     size_t row = static_cast<size_t>(from) + added;
     ContinueRun(rows.operation, rows.groups != nullptr ? rows.groups[row] : rows.group, rows.table);
-    PushVarint(key_lengths_, static_cast<uint32_t>(key_sizes[added]));
-    PushVarint(value_lengths_, static_cast<uint32_t>(value_sizes[added]));
-    bytes += key_sizes[added] + value_sizes[added];
+    AddSize(key_lengths_, key_sizes[added]);
+    AddSize(value_lengths_, value_sizes[added]);
+    raw_size_ += key_sizes[added] + value_sizes[added];
     ++added;
   }
   rows.keys.AppendTo(&keys_, from, added);
@@ -40,24 +33,21 @@ size_t BlockBuilder::AddRows(const RecordColumns& rows, int64_t from, size_t cou
   return added;
 }
 
-// Counts one record more, of this run or of a new one.
-inline void BlockBuilder::ContinueRun(Operation operation, uint16_t group, uint32_t table) {
-  if (operation != operation_ || group != group_ || table != table_) {
-    CloseRun();
-    operation_ = operation;
-    group_ = group;
-    table_ = table;
-  }
-  if (count_ == run_start_) groups_.Widen({group, group});
-  ++count_;
+void BlockBuilder::BeginRun(uint64_t run) {
+  CloseRun();
+  run_ = run;
+  uint16_t group = GroupOf(run);
+  groups_.Widen({group, group});
 }
 
 void BlockBuilder::CloseRun() {
   if (count_ == run_start_) return;
-  runs_.Push(static_cast<uint8_t>(operation_));
-  PushVarint(runs_, group_);
-  PushVarint(runs_, table_);
+  size_t before = runs_.size();
+  runs_.Push(static_cast<uint8_t>(run_));
+  PushVarint(runs_, GroupOf(run_));
+  PushVarint(runs_, static_cast<uint32_t>(run_ >> 32));
   PushVarint(runs_, count_ - run_start_);
+  raw_size_ += runs_.size() - before;
   run_start_ = count_;
 }
 
@@ -83,6 +73,8 @@ BlockHeader BlockBuilder::header() const {
 
 void BlockBuilder::Clear() {
   count_ = run_start_ = 0;
+  run_ = kNoRun;
+  raw_size_ = 0;
   groups_ = KeyGroupRange();
   for (ArrowBuffer* column : {&keys_, &key_lengths_, &value_lengths_, &runs_}) column->Resize(0);
   values_.Resize(kBlockHeaderSize);

@@ -25,7 +25,7 @@ class Compressor {
   // The most that Compress can need for `size` bytes.
   static size_t Bound(size_t size);
   // Compresses into `out` and returns how many bytes it took; 0 where that is not fewer than there
-  // were. `capacity` is at least Bound(raw.size()).
+  // were, and for what is too small to try. `capacity` is at least Bound(raw.size()).
   Result<size_t> Compress(std::string_view raw, char* out, size_t capacity);
 
  private:

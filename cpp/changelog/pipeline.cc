@@ -1,6 +1,7 @@
 #include "changelog/pipeline.h"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <new>
 #include <utility>
@@ -9,6 +10,9 @@ namespace flint::changelog {
 namespace {
 
 constexpr uint64_t kAny = std::numeric_limits<uint64_t>::max();
+constexpr std::chrono::milliseconds kGatherTime{1};  // for small blocks to become worth a write
+constexpr size_t kUnshrunkBeforeSamples = 2;
+constexpr size_t kSamplesBeforeWhole = 16;
 
 template <class Work>
 Status WithinMemory(Work work) {
@@ -24,15 +28,18 @@ Status WithinMemory(Work work) {
 Pipeline::Pipeline(SegmentFile file, int level, size_t queue_blocks, uint64_t last_sequence)
     : level_(level),
       queue_blocks_(queue_blocks),
+      worth_writing_(std::max<size_t>(queue_blocks / 4, 1)),
       file_(std::move(file)),
       written_sequence_(last_sequence),
-      synced_sequence_(last_sequence) {}
+      synced_sequence_(last_sequence) {
+  writing_.reserve(queue_blocks);
+}
 
 Pipeline::~Pipeline() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
-    changed_.notify_all();
+    work_.notify_one();
   }
   if (thread_.joinable()) thread_.join();
 }
@@ -50,12 +57,14 @@ std::unique_ptr<Block> Pipeline::NewBlock() {
 Status Pipeline::Push(std::unique_ptr<Block> block, uint64_t last_sequence) {
   Lock lock(mutex_);
   if (!thread_.joinable()) thread_ = std::thread([this] { WorkInBackground(); });
+  bool was_full = queue_.size() >= queue_blocks_;
   while (!failed() && queue_.size() >= queue_blocks_) {
-    if (!WorkOnce(lock, kAny)) changed_.wait(lock);
+    if (WorkOnce(lock, kAny) == Did::kNothing) changed_.wait(lock);
   }
   if (failed()) return error_;
   queue_.push_back({std::move(block), last_sequence});
-  changed_.notify_all();
+  // What was encoded here is left to the thread, which may have found nothing to do meanwhile.
+  if (was_full || queue_.size() == 1 || queue_.size() >= worth_writing_) work_.notify_one();
   return Status();
 }
 
@@ -66,45 +75,64 @@ void Pipeline::PushLast(std::unique_ptr<Block> block, uint64_t last_sequence) {
 
 // --- Blocks are worked on --------------------------------------------------------------------
 
-// Writes the first block, where that can be done, else encodes one that waits. False where all
-// blocks up to `up_to` are in other hands.
-bool Pipeline::WorkOnce(Lock& lock, uint64_t up_to) {
-  if (queue_.empty()) return false;
-  if (!file_busy_ && queue_.front().stage == Stage::kEncoded) {
-    WriteFront(lock);
-    return true;
-  }
-  auto waiting = std::find_if(queue_.begin(), queue_.end(),
+// Writes the first blocks, where they are encoded and worth it or nothing else is left to do, else
+// encodes one that waits. Nothing where all blocks up to `up_to` are in other hands.
+Pipeline::Did Pipeline::WorkOnce(Lock& lock, uint64_t up_to) {
+  auto unfinished = std::find_if(queue_.begin(), queue_.end(),
+                                 [](const Queued& q) { return q.stage != Stage::kEncoded; });
+  auto waiting = std::find_if(unfinished, queue_.end(),
                               [](const Queued& q) { return q.stage == Stage::kWaiting; });
-  if (waiting == queue_.end() || waiting->last_sequence > up_to) return false;
+  size_t encoded = static_cast<size_t>(unfinished - queue_.begin());
+  bool may_encode = waiting != queue_.end() && waiting->last_sequence <= up_to;
+  if (!file_busy_ && encoded > 0 && (encoded >= worth_writing_ || !may_encode)) {
+    WriteFront(lock, std::min(encoded, queue_blocks_));
+    return Did::kWrite;
+  }
+  if (!may_encode) return Did::kNothing;
   Encode(lock, &*waiting);  // a deque's elements stay where they are
-  return true;
+  return Did::kEncode;
+}
+
+Effort Pipeline::NextEffort() {
+  if (unshrunk_ < kUnshrunkBeforeSamples) return Effort::kWhole;
+  return ++samples_ % kSamplesBeforeWhole == 0 ? Effort::kWhole : Effort::kSample;
 }
 
 void Pipeline::Encode(Lock& lock, Queued* queued) {
   queued->stage = Stage::kEncoding;
   Compressor compressor = TakeCompressor();
+  Effort effort = NextEffort();
   Block* block = queued->block.get();
   lock.unlock();
   Status status = WithinMemory([&] {
     ArrowBuffer* raw = block->builder.Seal();
-    return block->encoded.Encode(block->builder.header(), raw, &compressor);
+    return block->encoded.Encode(block->builder.header(), raw, &compressor, effort);
   });
   lock.lock();
   spare_compressors_.push_back(std::move(compressor));
   if (!status.ok()) return SetError(status.WithContext("changelog " + file_.path()));
+  unshrunk_ = block->encoded.compressed() ? 0 : unshrunk_ + 1;
   queued->stage = Stage::kEncoded;
   changed_.notify_all();
 }
 
-void Pipeline::WriteFront(Lock& lock) {
-  Queued front = std::move(queue_.front());
-  queue_.pop_front();
-  WorkOnFile(lock, [&] { return file_.AddBlock(&front.block->encoded); });
+void Pipeline::WriteFront(Lock& lock, size_t count) {
+  writing_.clear();
+  for (size_t i = 0; i < count; ++i) {
+    writing_.push_back(std::move(queue_.front()));
+    queue_.pop_front();
+  }
+  WorkOnFile(lock, [&] {
+    EncodedBlock* blocks[kQueueBlocksMax];
+    for (size_t i = 0; i < count; ++i) blocks[i] = &writing_[i].block->encoded;
+    return file_.AddBlocks({blocks, count});
+  });
   if (failed()) return;
-  written_sequence_ = front.last_sequence;
-  front.block->builder.Clear();
-  spare_blocks_.push_back(std::move(front.block));
+  written_sequence_ = writing_.back().last_sequence;
+  for (Queued& written : writing_) {
+    written.block->builder.Clear();
+    spare_blocks_.push_back(std::move(written.block));
+  }
 }
 
 // Does `work` on the file, without the lock, while nobody else is at it.
@@ -117,6 +145,7 @@ void Pipeline::WorkOnFile(Lock& lock, Work work) {
   file_busy_ = false;
   if (!status.ok()) SetError(status);
   changed_.notify_all();
+  if (!queue_.empty()) work_.notify_one();
 }
 
 Compressor Pipeline::TakeCompressor() {
@@ -128,8 +157,20 @@ Compressor Pipeline::TakeCompressor() {
 
 void Pipeline::WorkInBackground() {
   Lock lock(mutex_);
+  bool gathered = false;  // what is there has waited for more
   while (!stopping_) {
-    if (failed() || !WorkOnce(lock, kAny)) changed_.wait(lock);
+    if (failed() || queue_.empty()) {
+      gathered = false;
+      work_.wait(lock);
+    } else if (!gathered && queue_.size() < worth_writing_) {
+      gathered = true;
+      work_.wait_for(lock, kGatherTime,
+                     [&] { return stopping_ || failed() || queue_.size() >= worth_writing_; });
+    } else {
+      Did did = WorkOnce(lock, kAny);
+      if (did == Did::kNothing) work_.wait(lock);
+      if (did == Did::kWrite) gathered = false;
+    }
   }
 }
 
@@ -137,7 +178,7 @@ void Pipeline::WorkInBackground() {
 
 Status Pipeline::FlushUpTo(Lock& lock, uint64_t sequence) {
   while (!failed() && written_sequence_ < sequence) {
-    if (!WorkOnce(lock, sequence)) changed_.wait(lock);
+    if (WorkOnce(lock, sequence) == Did::kNothing) changed_.wait(lock);
   }
   return error_;
 }
@@ -193,6 +234,7 @@ void Pipeline::SetError(const Status& status) {
   error_ = status;
   failed_.store(true, std::memory_order_release);
   changed_.notify_all();
+  work_.notify_one();
 }
 
 Status Pipeline::error() const {

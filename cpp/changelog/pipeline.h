@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/gather.h"
 #include "base/status.h"
 #include "changelog/block_builder.h"
 #include "changelog/codec.h"
@@ -26,13 +27,18 @@ struct Block {
 // The way of blocks into a file: a bounded queue, a background thread that encodes and writes what
 // is in it, and whoever waits, who does the same meanwhile instead of nothing. So a writer that is
 // faster than one thread can compress gets a second one, its own, and a small sync costs no switch
-// of threads. Blocks are encoded by several threads at a time, and written one by one, in order.
+// of threads. Blocks are encoded by several threads at a time, and written in order, small ones
+// several at once: the background thread waits for more of them, but not for long.
+//
+// Where blocks did not shrink, only a sample of the next ones is compressed, and all of them again
+// as soon as a sample shrinks; every few blocks all of one is tried whatever its sample says.
 //
 // Any number of threads may call anything, but for what is said below. The first error, wherever it
 // came up, is the answer to every later call: nothing is retried.
 class Pipeline {
  public:
-  // Blocks come after record `last_sequence`; `queue_blocks` of them wait at most.
+  // Blocks come after record `last_sequence`; `queue_blocks` of them wait at most, which may be
+  // kQueueBlocksMax, and a quarter of that is worth a write.
   Pipeline(SegmentFile file, int level, size_t queue_blocks, uint64_t last_sequence);
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;
@@ -60,8 +66,11 @@ class Pipeline {
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   Status error() const;
 
+  static constexpr size_t kQueueBlocksMax = kPiecesAtOnce;
+
  private:
   enum class Stage { kWaiting, kEncoding, kEncoded };
+  enum class Did { kNothing, kEncode, kWrite };
   struct Queued {
     std::unique_ptr<Block> block;
     uint64_t last_sequence;
@@ -70,9 +79,10 @@ class Pipeline {
   using Lock = std::unique_lock<std::mutex>;
 
   // These require mutex_; those that take the lock give it up while they work.
-  bool WorkOnce(Lock& lock, uint64_t up_to);
+  Did WorkOnce(Lock& lock, uint64_t up_to);
   void Encode(Lock& lock, Queued* queued);
-  void WriteFront(Lock& lock);
+  void WriteFront(Lock& lock, size_t count);
+  Effort NextEffort();
   Status FlushUpTo(Lock& lock, uint64_t sequence);
   template <class Work>
   void WorkOnFile(Lock& lock, Work work);
@@ -82,10 +92,15 @@ class Pipeline {
 
   const int level_;
   const size_t queue_blocks_;
+  const size_t worth_writing_;  // so many blocks
 
-  mutable std::mutex mutex_;  // all below
-  std::condition_variable changed_;
+  mutable std::mutex mutex_;         // all below
+  std::condition_variable changed_;  // for those who wait for blocks or the file
+  std::condition_variable work_;     // for the background thread
   std::deque<Queued> queue_;
+  std::vector<Queued> writing_;  // belongs to whoever has set file_busy_, as file_ does
+  size_t unshrunk_ = 0;          // so many blocks in a row had to be stored as they are
+  size_t samples_ = 0;
   std::vector<std::unique_ptr<Block>> spare_blocks_;
   std::vector<Compressor> spare_compressors_;
   SegmentFile file_;        // belongs to whoever has set file_busy_

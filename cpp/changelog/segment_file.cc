@@ -20,18 +20,22 @@ SegmentFile::SegmentFile(AppendFile file, const FileHeader& header)
 
 Status SegmentFile::AppendHeader() { return file_.size() == 0 ? file_.Append(header_) : Status(); }
 
-Status SegmentFile::AddBlock(EncodedBlock* block) {
-  if (index_.size() == kIndexEntriesMax) {
+Status SegmentFile::AddBlocks(std::span<EncodedBlock* const> blocks) {
+  if (index_.size() + blocks.size() > kIndexEntriesMax) {
     return Status::Invalid(path() + " has as many blocks as a segment can have: roll sooner");
   }
   FLINT_RETURN_IF_ERROR(AppendHeader());
-  uint64_t sequence = segment_.first_sequence + segment_.records;
-  FLINT_RETURN_IF_ERROR(file_.Append(block->Place(file_.size(), sequence, salt_)));
-  const IndexEntry& entry = block->entry();
-  index_.push_back(entry);
-  segment_.records += entry.count;
-  segment_.groups.Widen(entry.groups);
-  return Status();
+  pieces_.clear();
+  uint64_t offset = file_.size();
+  for (EncodedBlock* block : blocks) {
+    pieces_.push_back(block->Place(offset, segment_.first_sequence + segment_.records, salt_));
+    offset += pieces_.back().size();
+    const IndexEntry& entry = block->entry();
+    index_.push_back(entry);
+    segment_.records += entry.count;
+    segment_.groups.Widen(entry.groups);
+  }
+  return file_.Append(pieces_);
 }
 
 Status SegmentFile::Sync() {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/file.h"
@@ -23,8 +25,8 @@ class SegmentFile {
   // Fails where `path` exists. Nothing is written yet.
   static Result<SegmentFile> Create(const std::string& path, const FileHeader& header);
 
-  // Writes a block that holds some records: `process` durable.
-  Status AddBlock(EncodedBlock* block);
+  // Writes blocks that hold some records, by one call of the kernel mostly: `process` durable.
+  Status AddBlocks(std::span<EncodedBlock* const> blocks);
   // Waits until the device has all blocks so far and the file's name: `machine` durable.
   Status Sync();
   // Writes index and end, and closes.
@@ -43,6 +45,7 @@ class SegmentFile {
   std::string header_;  // of the file
   uint32_t salt_ = 0;
   std::vector<IndexEntry> index_;
+  std::vector<std::string_view> pieces_;  // of what is being written: kept for its memory
   bool name_synced_ = false;
 };
 

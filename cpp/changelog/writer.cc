@@ -23,11 +23,20 @@ Status CheckOptions(const WriterOptions& options) {
   if (options.first_sequence == 0 || options.first_sequence > kSequenceMax) {
     return Status::Invalid("first_sequence must be from 1 to 2^62");
   }
-  if (options.queue_blocks == 0) return Status::Invalid("queue_blocks must be at least 1");
   if (options.written_by.size() > kWrittenByMax) {
     return Status::Invalid("written_by has more than 16 bytes: " + options.written_by);
   }
   return Status();
+}
+
+bool IsGoodRecord(Operation operation, size_t key_size, size_t value_size) {
+  return key_size + value_size <= kRecordBytesMax &&
+         static_cast<uint8_t>(operation) < kOperations && (HasValue(operation) || value_size == 0);
+}
+
+size_t QueueBlocks(const WriterOptions& options) {
+  return std::clamp<size_t>(options.queue_bytes / options.batch_bytes, 2,
+                            Pipeline::kQueueBlocksMax);
 }
 
 Status CheckRecord(Operation operation, size_t key_size, size_t value_size) {
@@ -123,7 +132,7 @@ Writer::Writer(SegmentFile file, WriterOptions options)
     : options_(std::move(options)),
       path_(file.path()),
       last_sequence_(options_.first_sequence - 1),
-      pipeline_(std::make_unique<Pipeline>(std::move(file), options_.level, options_.queue_blocks,
+      pipeline_(std::make_unique<Pipeline>(std::move(file), options_.level, QueueBlocks(options_),
                                            last_sequence_)) {
   open_ = pipeline_->NewBlock();
 }
@@ -136,11 +145,15 @@ Writer::~Writer() {
 // --- Appending ---------------------------------------------------------------------------------
 
 Result<uint64_t> Writer::Append(const Record& record) {
-  std::unique_lock lock = Lock();
+  if (Forked()) [[unlikely]]
+    return CheckUsable();
+  std::lock_guard lock(append_mutex_);
   return AddRecord(record);
 }
 
 std::optional<Result<uint64_t>> Writer::AppendAtOnce(const Record& record) {
+  if (Forked()) [[unlikely]]
+    return CheckUsable();
   std::unique_lock lock(append_mutex_, std::try_to_lock);
   if (!lock.owns_lock()) return std::nullopt;
   constexpr size_t kMostBesides = 64;  // lengths and a run
@@ -151,16 +164,21 @@ std::optional<Result<uint64_t>> Writer::AppendAtOnce(const Record& record) {
   return AddRecord(record);
 }
 
-Result<uint64_t> Writer::AddRecord(const Record& record) {
-  FLINT_RETURN_IF_ERROR(CheckUsable());
-  FLINT_RETURN_IF_ERROR(CheckRecord(record.operation, record.key.size(), record.value.size()));
+inline Result<uint64_t> Writer::AddRecord(const Record& record) {
+  if (closed_ || pipeline_->failed()) [[unlikely]]
+    return CheckUsable();
+  const size_t key_size = record.key.size(), value_size = record.value.size();
+  if (!IsGoodRecord(record.operation, key_size, value_size)) [[unlikely]] {
+    return CheckRecord(record.operation, key_size, value_size);
+  }
   try {
     open_->builder.Add(record.operation, record.group, record.table, record.key, record.value);
   } catch (const std::bad_alloc&) {
     return OutOfMemory();
   }
   ++last_sequence_;
-  FLINT_RETURN_IF_ERROR(PushIfFull());
+  if (IsFull()) [[unlikely]]
+    FLINT_RETURN_IF_ERROR(PushOpenBlock());
   return last_sequence_;
 }
 
@@ -187,7 +205,7 @@ Status Writer::AddRows(const Many& many) {
     }
     last_sequence_ += added;
     i += static_cast<int64_t>(added);
-    FLINT_RETURN_IF_ERROR(PushIfFull());
+    if (IsFull()) FLINT_RETURN_IF_ERROR(PushOpenBlock());
   }
   return Status();
 }
@@ -204,8 +222,8 @@ std::string Writer::path() const {
 
 // --- From the open block on ----------------------------------------------------------------------
 
-std::unique_lock<std::mutex> Writer::Lock() const {
-  return Forked() ? std::unique_lock<std::mutex>() : std::unique_lock(append_mutex_);
+std::unique_lock<BriefLock> Writer::Lock() const {
+  return Forked() ? std::unique_lock<BriefLock>() : std::unique_lock(append_mutex_);
 }
 
 Status Writer::CheckUsable() const {
@@ -225,11 +243,7 @@ Status Writer::OutOfMemory() {
   return pipeline_->error();
 }
 
-Status Writer::PushIfFull() {
-  const BlockBuilder& block = open_->builder;
-  if (block.raw_size() < options_.batch_bytes && block.count() < kBlockRecordsMax) return Status();
-  return pipeline_->Push(ReplaceOpenBlock(), last_sequence_);
-}
+Status Writer::PushOpenBlock() { return pipeline_->Push(ReplaceOpenBlock(), last_sequence_); }
 
 void Writer::PushRest() {
   if (open_->builder.count() > 0) pipeline_->PushLast(ReplaceOpenBlock(), last_sequence_);
@@ -258,6 +272,7 @@ Result<uint64_t> Writer::Sync() {
 
 Result<Segment> Writer::Roll(const std::string& path, const VersionId& version,
                              const VersionId& parent) {
+  if (!Forked()) append_mutex_.LetOthersGoFirst();  // it is held until the device has all
   std::unique_lock lock = Lock();
   FLINT_RETURN_IF_ERROR(CheckUsable());
   PushRest();

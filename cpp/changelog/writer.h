@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/arrow_column.h"
+#include "base/brief_lock.h"
 #include "base/fork.h"
 #include "base/status.h"
 #include "changelog/pipeline.h"
@@ -19,16 +20,15 @@ struct WriterOptions {
   VersionId version{};  // that the segment leads to, and that it starts from
   VersionId parent{};
   uint64_t first_sequence = 1;
-  int level = 1;                          // zstd's
-  size_t batch_bytes = 256u << 10;        // of records in a block, before compression
-  size_t queue_blocks = 4;                // full blocks that wait for the background thread at most
+  int level = 1;                    // zstd's
+  size_t batch_bytes = 256u << 10;  // of records in a block, before compression
+  size_t queue_bytes = 1u << 20;    // of full blocks that wait at most; two of them may always
   std::string written_by = "flintstate";  // at most 16 bytes
 };
 
 // Appends state changes to a segment. An append copies the record into the open block; full blocks
 // are compressed and written by a background thread, which starts with the first of them. When
-// `queue_blocks` of them wait, an append helps it with one. Any number of threads may call
-// anything.
+// `queue_bytes` of them wait, an append helps it with one. Any number of threads may call anything.
 //
 // What survives when a call has returned (the words are base/file.h's):
 //   Append       object
@@ -94,13 +94,17 @@ class Writer {
 
   bool Forked() const { return ForkGeneration() != generation_; }
   // Holds append_mutex_, but in a forked child, where whoever had it may be gone.
-  std::unique_lock<std::mutex> Lock() const;
+  std::unique_lock<BriefLock> Lock() const;
 
   // All of these require Lock().
   Status CheckUsable() const;
   Result<uint64_t> AddRecord(const Record& record);
   Status AddRows(const Many& many);
-  Status PushIfFull();
+  bool IsFull() const {
+    const BlockBuilder& block = open_->builder;
+    return block.raw_size() >= options_.batch_bytes || block.count() == kBlockRecordsMax;
+  }
+  Status PushOpenBlock();
   void PushRest();
   std::unique_ptr<Block> ReplaceOpenBlock();
   Status OutOfMemory();
@@ -108,7 +112,7 @@ class Writer {
   const WriterOptions options_;
   const uint64_t generation_ = ForkGeneration();  // of the process that made it
 
-  mutable std::mutex append_mutex_;  // the open block, and who may push it
+  mutable BriefLock append_mutex_;  // the open block, and who may push it
   std::unique_ptr<Block> open_;
   std::string path_;
   uint64_t last_sequence_;

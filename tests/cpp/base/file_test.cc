@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 namespace flint {
 namespace {
@@ -40,6 +43,19 @@ TEST_F(FileTest, WhatIsAppendedIsReadBack) {
   std::string bytes;
   ASSERT_TRUE(back->Read(6, 3, &bytes).ok());
   EXPECT_EQ(bytes, "wor");
+}
+
+TEST_F(FileTest, PiecesAreAppendedInOrder) {
+  Result<AppendFile> file = AppendFile::Create(Path("log"));
+  ASSERT_TRUE(file.ok());
+  std::string large(100'000, 'x');
+  std::vector<std::string_view> pieces = {"a", "", large, "b"};
+  ASSERT_TRUE(file->Append(pieces).ok());
+  ASSERT_TRUE(file->Append(pieces).ok());
+  EXPECT_EQ(file->size(), 2 * (large.size() + 2));
+  std::string bytes;
+  ASSERT_TRUE(ReadFile::Open(Path("log"))->Read(0, 1 << 20, &bytes).ok());
+  EXPECT_EQ(bytes, "a" + large + "ba" + large + "b");
 }
 
 TEST_F(FileTest, AReadPastTheEndIsShortAndNoError) {
@@ -95,15 +111,67 @@ TEST_F(FileTest, AFailedAppendPoisonsTheFile) {
   struct rlimit tiny = before;
   tiny.rlim_cur = 4;
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &tiny), 0);
-  Status failed = file->Append("more than four bytes");
+  std::vector<std::string_view> pieces = {"more", " than", " four bytes"};
+  Status failed = file->Append(pieces);
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   std::signal(SIGXFSZ, old_handler);
 
   ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.kind(), ErrorKind::kIO);
+  EXPECT_EQ(std::filesystem::file_size(Path("log")), 4u);
   EXPECT_EQ(file->Append("x").message(), failed.message());
   EXPECT_EQ(file->Sync().message(), failed.message());
   EXPECT_EQ(file->Close().message(), failed.message());
+}
+
+uint64_t BytesOnDevice(const std::string& path) {
+  struct stat about;
+  EXPECT_EQ(::stat(path.c_str(), &about), 0);
+  return static_cast<uint64_t>(about.st_blocks) * 512;
+}
+
+TEST_F(FileTest, AClosedFileTakesNoMoreRoomThanItNeeds) {
+  Result<AppendFile> file = AppendFile::Create(Path("log"));
+  std::string megabyte(1 << 20, 'x');
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(file->Append(megabyte).ok());
+  EXPECT_EQ(std::filesystem::file_size(Path("log")), 5u << 20);
+  ASSERT_TRUE(file->Sync().ok());
+  ASSERT_TRUE(file->Close().ok());
+  EXPECT_EQ(std::filesystem::file_size(Path("log")), 5u << 20);
+  EXPECT_LE(BytesOnDevice(Path("log")), (5u << 20) + (64u << 10));
+}
+
+TEST_F(FileTest, AFileThatWasNotClosedTakesAtMostTwiceItsLength) {
+  std::string megabyte(1 << 20, 'x');
+  {
+    Result<AppendFile> file = AppendFile::Create(Path("log"));
+    for (int i = 0; i < 5; ++i) ASSERT_TRUE(file->Append(megabyte).ok());
+    ASSERT_TRUE(file->Sync().ok());
+  }
+  EXPECT_EQ(std::filesystem::file_size(Path("log")), 5u << 20);
+  EXPECT_LE(BytesOnDevice(Path("log")), (10u << 20) + (64u << 10));
+}
+
+TEST_F(FileTest, AForkedChildThatClosesTheFileLeavesWhatItsParentWrites) {
+  Result<AppendFile> file = AppendFile::Create(Path("log"));
+  std::string megabyte(1 << 20, 'x');
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(file->Append(megabyte).ok());
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  pid_t child = ::fork();
+  if (child == 0) {
+    char go;
+    bool closed = ::read(ready[0], &go, 1) == 1 && file->Close().ok();
+    ::_exit(closed ? 0 : 1);
+  }
+  ASSERT_TRUE(file->Append(megabyte).ok());
+  ASSERT_EQ(::write(ready[1], "x", 1), 1);
+  int status;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(std::filesystem::file_size(Path("log")), 4u << 20);
+  ::close(ready[0]);
+  ::close(ready[1]);
 }
 
 TEST_F(FileTest, DirectoriesAndFilesCanBeSyncedByName) {

@@ -41,7 +41,7 @@ class ConcurrencyTest : public SegmentFixture {
 TEST_F(ConcurrencyTest, ManyThreadsAppendAndSync) {
   WriterOptions options;
   options.batch_bytes = 2048;
-  options.queue_blocks = 1;
+  options.queue_bytes = 0;
   std::unique_ptr<Writer> writer = NewWriter("log", options);
   Run([&](int t) {
     uint64_t before = 0;

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <span>
+
 #include "base/arrow_builder.h"
+#include "changelog/segment_file.h"
 #include "segment_fixture.h"
 
 namespace flint::changelog {
@@ -31,6 +35,46 @@ TEST_F(WriterTest, FullBlocksAreWrittenInTheBackground) {
   Outcome outcome = ReadBack(Path("log"));
   EXPECT_TRUE(outcome.status.ok()) << outcome.status.message();
   EXPECT_EQ(outcome.records, written_);
+}
+
+TEST_F(WriterTest, AFewFullBlocksAreWrittenThoughNothingMoreIsAppended) {
+  WriterOptions options;
+  options.batch_bytes = 1024;
+  std::unique_ptr<Writer> writer = NewWriter("log", options);
+  for (int round = 0; round < 5; ++round) {
+    for (int i = 0; i < 33; ++i)
+      Append(*writer, {0, Operation::kPut, 0, 1, "k", std::string(98, 'v')});
+    size_t expected = written_.size() / 11 * 11;  // so many fill a block
+    auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (ReadBack(Path("log")).records.size() < expected) {
+      ASSERT_LT(std::chrono::steady_clock::now(), give_up);
+    }
+  }
+}
+
+TEST_F(WriterTest, ManyBlocksWrittenByOneCallAreReadBack) {
+  FileHeader header;
+  Result<SegmentFile> file = SegmentFile::Create(Path("log"), header);
+  constexpr size_t kBlocks = 150;
+  std::vector<BlockBuilder> builders(kBlocks);
+  std::vector<EncodedBlock> encoded(kBlocks);
+  std::vector<EncodedBlock*> blocks;
+  Compressor compressor(1);
+  for (size_t i = 0; i < kBlocks; ++i) {
+    std::string value(i % 3 * 500, 'v');  // stored and compressed by turns
+    builders[i].Add(Operation::kPut, 2, 1, "k" + std::to_string(i), value);
+    written_.push_back({i + 1, Operation::kPut, 2, 1, "k" + std::to_string(i), value});
+    ArrowBuffer* raw = builders[i].Seal();
+    ASSERT_TRUE(encoded[i].Encode(builders[i].header(), raw, &compressor).ok());
+    blocks.push_back(&encoded[i]);
+  }
+  ASSERT_TRUE(file->AddBlocks(std::span(blocks).first(100)).ok());
+  ASSERT_TRUE(file->AddBlocks(std::span(blocks).subspan(100)).ok());
+  Result<Segment> segment = file->Finish(Durability::kProcess, &compressor);
+  ASSERT_TRUE(segment.ok());
+  Outcome outcome = ReadBack(Path("log"));
+  EXPECT_EQ(outcome.records, written_);
+  EXPECT_EQ(outcome.segment, *segment);
 }
 
 TEST_F(WriterTest, AnAppendAtOnceLeavesTheRecordThatFillsTheBlockToOneThatMayWait) {

@@ -15,8 +15,8 @@ import os, resource, sys
 import pyarrow as pa
 from flintstate import StorageError, changelog
 
-path, limit, size = sys.argv[1], sys.argv[2], int(sys.argv[3])
-log = changelog.Writer(path, batch_bytes=1 << 20)
+path, limit, size, batch_bytes = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+log = changelog.Writer(path, batch_bytes=batch_bytes)
 log.append(changelog.PUT, table=1, key=b"synced", value=b"")
 log.sync()
 if limit != "none":
@@ -45,10 +45,10 @@ print(message)
 """
 
 
-def fail_for_good(path: Path, limit: str, size: int) -> str:
+def fail_for_good(path: Path, limit: str, size: int, batch_bytes: int = 1 << 20) -> str:
     """What a writer at `path` answers once it has failed; what it had synced is there."""
     said = subprocess.run(
-        [sys.executable, "-c", FAILS_FOR_GOOD, path, limit, str(size)],
+        [sys.executable, "-c", FAILS_FOR_GOOD, path, limit, str(size), str(batch_bytes)],
         check=True,
         capture_output=True,
         text=True,
@@ -57,7 +57,11 @@ def fail_for_good(path: Path, limit: str, size: int) -> str:
     assert not path.with_name("log.next").exists()
     reader = changelog.Reader(path)
     assert reader.torn
-    assert reader.read_all()["key"][0].as_py() == b"synced"
+    rows = reader.read_all()
+    assert rows["key"][0].as_py() == b"synced"
+    assert rows["sequence"].to_pylist() == list(range(1, rows.num_rows + 1))
+    assert size - path.stat().st_size < 4096  # written up to the limit, to where blocks end or not
+    assert path.stat().st_size - reader.segment.length < 2 * batch_bytes
     return said
 
 
@@ -107,5 +111,7 @@ def test_a_roll_that_fails_leaves_no_file_in_the_way(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_file_size_limit_stops_the_writer(tmp_path: Path) -> None:
-    assert "File too large" in fail_for_good(tmp_path / "log", "RLIMIT_FSIZE", 1 << 20)
+@pytest.mark.parametrize("batch_bytes", [1 << 10, 1 << 14, 1 << 20])
+def test_a_file_size_limit_stops_the_writer(tmp_path: Path, batch_bytes: int) -> None:
+    said = fail_for_good(tmp_path / "log", "RLIMIT_FSIZE", 3_000_001, batch_bytes)
+    assert "File too large" in said
