@@ -29,26 +29,27 @@ Status CheckOptions(const WriterOptions& options) {
   return Status();
 }
 
-bool IsGoodRecord(Operation operation, size_t key_size, size_t value_size) {
-  return key_size + value_size <= kRecordBytesMax &&
-         static_cast<uint8_t>(operation) < kOperations && (HasValue(operation) || value_size == 0);
-}
-
 size_t QueueBlocks(const WriterOptions& options) {
   return std::clamp<size_t>(options.queue_bytes / options.batch_bytes, 2,
                             Pipeline::kQueueBlocksMax);
 }
 
-Status CheckRecord(Operation operation, size_t key_size, size_t value_size) {
-  if (key_size + value_size > kRecordBytesMax) {
-    return Status::Invalid("a record of " + std::to_string(key_size + value_size) +
-                           " bytes can't be logged: key and value may have 134217728 together");
-  }
-  if (static_cast<uint8_t>(operation) >= kOperations) {
-    return Status::Invalid("no such operation: " +
-                           std::to_string(static_cast<unsigned>(operation)));
-  }
-  if (!HasValue(operation) && value_size > 0) return Status::Invalid("a delete has no value");
+Status TooLarge(size_t size) {
+  return Status::Invalid("a record of " + std::to_string(size) +
+                         " bytes can't be logged: key and value may have 134217728 together");
+}
+
+Status NoSuchOperation(Operation operation) {
+  return Status::Invalid("no such operation: " + std::to_string(static_cast<unsigned>(operation)));
+}
+
+inline Status CheckRecord(Operation operation, size_t key_size, size_t value_size) {
+  if (key_size + value_size > kRecordBytesMax) [[unlikely]]
+    return TooLarge(key_size + value_size);
+  if (static_cast<uint8_t>(operation) >= kOperations) [[unlikely]]
+    return NoSuchOperation(operation);
+  if (!HasValue(operation) && value_size > 0) [[unlikely]]
+    return Status::Invalid("a delete has no value");
   return Status();
 }
 
@@ -167,10 +168,7 @@ std::optional<Result<uint64_t>> Writer::AppendAtOnce(const Record& record) {
 inline Result<uint64_t> Writer::AddRecord(const Record& record) {
   if (closed_ || pipeline_->failed()) [[unlikely]]
     return CheckUsable();
-  const size_t key_size = record.key.size(), value_size = record.value.size();
-  if (!IsGoodRecord(record.operation, key_size, value_size)) [[unlikely]] {
-    return CheckRecord(record.operation, key_size, value_size);
-  }
+  FLINT_RETURN_IF_ERROR(CheckRecord(record.operation, record.key.size(), record.value.size()));
   try {
     open_->builder.Add(record.operation, record.group, record.table, record.key, record.value);
   } catch (const std::bad_alloc&) {
