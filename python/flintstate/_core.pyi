@@ -307,7 +307,7 @@ class RocksBackend:
 
     @staticmethod
     def open(
-        path: str,
+        path: str | bytes,
         key: object,
         max_parallelism: int,
         first_group: int,

@@ -11,6 +11,7 @@ import pyarrow as pa
 from flintstate import _core
 from flintstate.changelog.segment import Segment
 from flintstate.errors import InvalidError
+from flintstate.paths import PathLike, local_path
 
 __all__ = ["Column", "Reader"]
 
@@ -37,7 +38,7 @@ class Reader:
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: PathLike,
         *,
         from_sequence: int = 0,
         groups: range | None = None,
@@ -60,7 +61,11 @@ class Reader:
         if expected is not None:
             handle = (expected.length, expected.last_sequence, expected.checksum)
         self._core = _core.ChangelogReader(
-            os.fsencode(path), from_sequence, wanted.start, wanted.stop - 1, handle
+            os.fsencode(local_path(path, "path")),
+            from_sequence,
+            wanted.start,
+            wanted.stop - 1,
+            handle,
         )
         self._columns: list[str] = list(columns)
         self._schema = self._core.records(self._columns).schema

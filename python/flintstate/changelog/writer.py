@@ -13,6 +13,7 @@ from flintstate._version import __version__
 from flintstate.changelog.operation import Operation
 from flintstate.changelog.segment import NO_VERSION, Segment
 from flintstate.errors import ClosedError
+from flintstate.paths import PathLike, local_path
 
 __all__ = ["ArrowColumn", "Writer"]
 
@@ -51,7 +52,7 @@ class Writer:
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: PathLike,
         *,
         level: int = 1,
         batch_bytes: int = 1 << 18,
@@ -70,7 +71,7 @@ class Writer:
         the file can't be made.
         """
         self._core = _core.ChangelogWriter(
-            os.fsencode(path),
+            os.fsencode(local_path(path, "path")),
             version or NO_VERSION,
             parent or NO_VERSION,
             first_sequence,
@@ -135,7 +136,7 @@ class Writer:
 
     def roll(
         self,
-        path: str | os.PathLike[str],
+        path: PathLike,
         *,
         version: bytes | None = None,
         parent: bytes | None = None,
@@ -144,7 +145,9 @@ class Writer:
 
         Where the new file can't be made, raises StorageError and goes on in the old one.
         """
-        core = self._core.roll(os.fsencode(path), version or NO_VERSION, parent or NO_VERSION)
+        core = self._core.roll(
+            os.fsencode(local_path(path, "path")), version or NO_VERSION, parent or NO_VERSION
+        )
         return Segment._of(core)
 
     def close(self, *, sync: bool = True) -> Segment:

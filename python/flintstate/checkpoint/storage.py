@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Protocol, cast
 
 from flintstate.errors import InvalidError, NotFoundError, StorageError
+from flintstate.paths import PathLike, absolute_path
 
 __all__ = ["LocalStorage", "ObjectInfo", "Storage", "open_storage"]
 
@@ -70,9 +71,12 @@ class Storage(Protocol):
         """Removes an object; one that is not there is no error."""
 
 
-def open_storage(location: str | os.PathLike[str]) -> Storage:
-    """Opens a storage by its location: a local directory, made where it does not exist."""
-    return LocalStorage(location)
+def open_storage(location: PathLike) -> Storage:
+    """Opens a storage by its location: a local directory, made where it does not exist.
+
+    Raises InvalidError for a location of any other kind.
+    """
+    return LocalStorage(absolute_path(location, "storage"))
 
 
 class LocalStorage:
@@ -83,15 +87,7 @@ class LocalStorage:
     """
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
-        location = os.fspath(root)
-        if location.startswith("file:"):
-            location = "/" + location[len("file:") :].lstrip("/")
-        elif "://" in location:
-            scheme = location.partition("://")[0]
-            raise InvalidError(
-                f"storage '{location}': no storage for '{scheme}://': use a local path"
-            )
-        self._root = Path(os.path.abspath(location))
+        self._root = Path(os.path.abspath(root))
 
     @property
     def root(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from flintstate.checkpoint.handle import Handle
 from flintstate.checkpoint.retention import ORPHAN_AGE_MIN_S, collect_orphans
 from flintstate.checkpoint.storage import Storage, open_storage
 from flintstate.errors import InvalidError, NotFoundError
+from flintstate.paths import PathLike, absolute_path, path_text
 from flintstate.spark.bucket import Bucket
 from flintstate.spark.claim import Claim
 
@@ -28,9 +28,9 @@ _OPERATOR = "applyInPandasWithState"
 def read_state(
     spark: SparkSession,
     *,
-    checkpoint: str | os.PathLike[str],
+    checkpoint: PathLike,
     state: str,
-    root: str | os.PathLike[str] | None = None,
+    root: PathLike | None = None,
     batch_id: int | None = None,
 ) -> DataFrame:
     """What Spark has committed of a state: the last batch's, or that of `batch_id`.
@@ -42,7 +42,7 @@ def read_state(
 
     >>> read_state(spark, checkpoint="/data/checkpoint", state="n").where("user = 3").show()
     """
-    handles = _committed(spark, os.fspath(checkpoint), batch_id)
+    handles = _committed(spark, path_text(checkpoint, "checkpoint"), batch_id)
     storage = _storage_of(handles, root)
     reader = _Reader(storage.root, _claim(storage, handles[0]).key_schema, state)
     schema = _schema_of(reader, storage, handles)
@@ -54,8 +54,8 @@ def read_state(
 def collect_garbage(
     spark: SparkSession,
     *,
-    checkpoint: str | os.PathLike[str],
-    root: str | os.PathLike[str] | None = None,
+    checkpoint: PathLike,
+    root: PathLike | None = None,
     batches_retained: int = 100,
     age_min_s: float = ORPHAN_AGE_MIN_S,
 ) -> list[str]:
@@ -64,7 +64,7 @@ def collect_garbage(
     Safe beside a running query as long as `age_min_s` stays at its hour; with less, stop the query
     first. `batches_retained` must not be below Spark's `minBatchesToRetain`.
     """
-    handles = _committed(spark, os.fspath(checkpoint), None)
+    handles = _committed(spark, path_text(checkpoint, "checkpoint"), None)
     return collect_orphans(
         _storage_of(handles, root),
         handles,
@@ -147,8 +147,8 @@ def _committed(spark: SparkSession, checkpoint: str, batch_id: int | None) -> li
     return handles
 
 
-def _storage_of(handles: list[Handle], root: str | os.PathLike[str] | None) -> Storage:
-    return open_storage(root if root is not None else handles[0].root)
+def _storage_of(handles: list[Handle], root: PathLike | None) -> Storage:
+    return open_storage(handles[0].root if root is None else absolute_path(root, "root"))
 
 
 def _claim(storage: Storage, handle: Handle) -> Claim:

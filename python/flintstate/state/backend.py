@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Literal, TypeAlias
@@ -10,6 +9,7 @@ from typing import Literal, TypeAlias
 import pyarrow as pa
 
 from flintstate.errors import InvalidError
+from flintstate.paths import PathLike, local_path
 from flintstate.state.api import State, Timer
 from flintstate.state.coded import Coding
 from flintstate.state.descriptor import StateDescriptor, StateType, Ttl
@@ -42,7 +42,7 @@ class KeyedBackend(StateFactory):
 
     @staticmethod
     def open(
-        path: str | os.PathLike[str] | None,
+        path: PathLike | None,
         *,
         kind: BackendKind = "rocksdb",
         key: KeyType,
@@ -56,7 +56,7 @@ class KeyedBackend(StateFactory):
         """Opens the backend of one range of key groups; all of them unless `key_groups` says so.
 
         `kind="heap"` keeps everything in memory, as Python objects: nothing is written to `path`,
-        which may be None, and what was not snapshot is gone with `close()`. `kind="rocksdb"` keeps
+        which may be None, and all of it is gone with `close()`. `kind="rocksdb"` keeps
         state in a store in the directory `path`. `clock` gives processing time, in milliseconds
         since 1970; None is the system's. Of `time_every` calls of a state's method one is timed,
         for `metrics()`; None times none. `cache_bytes` is about how much memory the cache in front
@@ -66,6 +66,7 @@ class KeyedBackend(StateFactory):
         backend with another one.
         """
         groups = _check_groups(max_parallelism, key_groups)
+        directory = None if path is None else local_path(path, "path")
         if time_every is not None and time_every < 1:
             raise InvalidError(f"time_every is {time_every}; it must be 1 or more")
         if cache_bytes < 1:
@@ -78,10 +79,10 @@ class KeyedBackend(StateFactory):
         elif kind == "rocksdb":
             from flintstate.state.rocksdb import RocksDbBackend
 
-            if path is None:
+            if directory is None:
                 raise InvalidError("kind='rocksdb' needs a path")
             backend = RocksDbBackend.at(
-                path, key, max_parallelism, groups, clock, timer_namespace, cache_bytes
+                directory, key, max_parallelism, groups, clock, timer_namespace, cache_bytes
             )
         else:
             raise InvalidError(f"there is no kind {kind!r} of backend: 'heap' and 'rocksdb' are")

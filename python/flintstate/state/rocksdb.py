@@ -59,7 +59,7 @@ class RocksDbBackend(KeyedBackend):
 
     @staticmethod
     def at(
-        path: str | os.PathLike[str],
+        path: str,
         key: pa.DataType | pa.Schema,
         max_parallelism: int,
         key_groups: range,
@@ -69,7 +69,7 @@ class RocksDbBackend(KeyedBackend):
     ) -> RocksDbBackend:
         """The backend in a directory, which is made where there is none."""
         native = _core.RocksBackend.open(
-            os.fspath(path),
+            os.fsencode(path),
             key_columns(key),
             max_parallelism,
             key_groups.start,

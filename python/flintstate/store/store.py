@@ -11,6 +11,7 @@ import pyarrow as pa
 from flintstate import _core
 from flintstate.errors import InvalidError
 from flintstate.options import parse_size
+from flintstate.paths import PathLike, local_path
 from flintstate.store.table import MergeFunction, Table
 from flintstate.types import TableLike
 
@@ -120,7 +121,7 @@ class Store:
     @classmethod
     def open(
         cls,
-        path: str | os.PathLike[str],
+        path: PathLike,
         *,
         memory: int | str | None = None,
         durability: Literal["none", "process", "machine"] = "process",
@@ -153,7 +154,7 @@ class Store:
         """
         if threads is not None and threads < 1:
             raise InvalidError(f"threads={threads}: give at least 1, or None")
-        name = os.fspath(path)
+        name = local_path(path, "path")
         native = _core.Store(
             os.fsencode(name),
             memory=0 if memory is None else parse_size(memory, "memory"),
@@ -168,7 +169,7 @@ class Store:
 
     @property
     def path(self) -> str:
-        """The directory, as it was given."""
+        """The directory: relative where it was given so, without `~` and `file:`."""
         return self._path
 
     @property
@@ -256,7 +257,7 @@ class Store:
         """Writes to several tables as one, in a `with`."""
         return Batch(self._native.batch())
 
-    def checkpoint(self, path: str | os.PathLike[str], *, sync_linked_files: bool = True) -> None:
+    def checkpoint(self, path: PathLike, *, sync_linked_files: bool = True) -> None:
         """Makes a store of its own in a new directory that holds what this one holds now.
 
         Files are linked where that can be, so it costs time and space only for what is new. It
@@ -265,7 +266,8 @@ class Store:
 
         >>> store.checkpoint("backup/monday")
         """
-        self._native.checkpoint(os.fsencode(path), sync_linked_files=sync_linked_files)
+        directory = os.fsencode(local_path(path, "path"))
+        self._native.checkpoint(directory, sync_linked_files=sync_linked_files)
 
     def flush(self) -> None:
         """Writes what is in memory to files, so that it survives whatever the durability is."""
