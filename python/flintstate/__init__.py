@@ -13,6 +13,7 @@ from flintstate.errors import (
     StorageError,
 )
 from flintstate.keys import decode_keys, encode_keys
+from flintstate.process import Context, KeyedProcessFunction
 from flintstate.state import (
     AggregateFunction,
     AggregatingState,
@@ -39,11 +40,13 @@ __all__ = [
     "BusyError",
     "ClosedError",
     "Codec",
+    "Context",
     "CorruptionError",
     "FlintError",
     "InternalError",
     "InvalidError",
     "KeyedBackend",
+    "KeyedProcessFunction",
     "ListState",
     "MapState",
     "NotFoundError",

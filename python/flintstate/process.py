@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias
 
 from flintstate.errors import InvalidError
 from flintstate.state.api import State
@@ -15,7 +15,15 @@ from flintstate.state.times import Instant
 
 __all__ = ["Context", "KeyedProcessFunction", "TimeMode"]
 
-R = TypeVar("R")
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # which type checkers know without its being installed
+
+    R = TypeVar("R", contravariant=True, default=Any)
+else:
+    from typing import TypeVar
+
+    R = TypeVar("R", contravariant=True)
+
 TimeMode: TypeAlias = Literal["event", "processing"]
 """Whose timers let a key be called without rows: those of the watermark, or of the clock."""
 
@@ -101,7 +109,8 @@ class KeyedProcessFunction(ABC, Generic[R]):
     ...         self.n.update(self.n.value() + 1)
     ...         yield ctx.current_key, self.n.value()
 
-    `flintstate.testing` runs one without Spark.
+    `flintstate.testing` runs one without Spark. For type checkers rows are of the type that is the
+    parameter: a `typing.NamedTuple` with the columns, say.
     """
 
     def open(self, ctx: Context) -> None:
@@ -118,3 +127,13 @@ class KeyedProcessFunction(ABC, Generic[R]):
     def on_late(self, row: R, ctx: Context) -> Iterable[tuple[object, ...]] | None:
         """Called for a row whose time is below the watermark, which is dropped otherwise."""
         return None
+
+
+def check_function(function: object) -> None:
+    """Raises InvalidError where it is no `KeyedProcessFunction`, but its class or another thing."""
+    if isinstance(function, KeyedProcessFunction):
+        return
+    if isinstance(function, type) and issubclass(function, KeyedProcessFunction):
+        name = function.__name__
+        raise InvalidError(f"{name} is a class: give a function that is made of it, {name}()")
+    raise InvalidError(f"{function!r} given: a KeyedProcessFunction is expected")

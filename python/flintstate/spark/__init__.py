@@ -8,8 +8,15 @@ except ImportError as error:
         f"flintstate.spark needs {error.name}: pip install 'flintstate[spark]'", name=error.name
     ) from error
 
-from flintstate.process import KeyedProcessFunction
+from flintstate.process import Context, KeyedProcessFunction
 from flintstate.spark.keyed import Keyed, keyed
 from flintstate.spark.reading import collect_garbage, read_state
 
-__all__ = ["Keyed", "KeyedProcessFunction", "collect_garbage", "keyed", "read_state"]
+__all__ = [
+    "Context",
+    "Keyed",
+    "KeyedProcessFunction",
+    "collect_garbage",
+    "keyed",
+    "read_state",
+]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias, TypeVar
 
 import pyarrow as pa
 from pyspark import cloudpickle
@@ -18,7 +17,14 @@ from pyspark.sql.streaming.state import GroupStateTimeout
 from flintstate.checkpoint.handle import ROOT_BYTES_MAX
 from flintstate.checkpoint.storage import open_storage
 from flintstate.errors import InvalidError
-from flintstate.process import KeyedProcessFunction, TimeMode, check_time_mode
+from flintstate.paths import PathLike, absolute_path
+from flintstate.process import (
+    Context,
+    KeyedProcessFunction,
+    TimeMode,
+    check_function,
+    check_time_mode,
+)
 from flintstate.spark.bucket import Limits
 from flintstate.spark.carrier import HANDLE_SPARK, Carrier
 from flintstate.spark.claim import Claim
@@ -36,16 +42,17 @@ from flintstate.spark.triggers import watch_triggers
 
 __all__ = ["Keyed", "keyed"]
 
-SchemaLike = str | T.StructType
-BatchFunction = Callable[[pa.RecordBatch, Any], Iterator[pa.RecordBatch]]
+SchemaLike: TypeAlias = str | T.StructType
+BatchFunction: TypeAlias = Callable[[pa.RecordBatch, Context], Iterable[pa.RecordBatch]]
+R = TypeVar("R")
 
 
 def keyed(
     df: DataFrame,
     *key_columns: str,
-    state: str | os.PathLike[str],
+    state: PathLike,
     buckets: int | None = None,
-    local_dir: str | None = None,
+    local_dir: PathLike | None = None,
 ) -> Keyed:
     """A stream keyed by columns, whose state lives under the directory `state`.
 
@@ -60,8 +67,10 @@ def keyed(
     >>> counts = keyed(events, "user", state="/data/state")
     >>> out = counts.process(Count(), schema="user long, n long")
     """
+    root = absolute_path(state, "state")
+    local = None if local_dir is None else absolute_path(local_dir, "local_dir")
     schema = arrow_schema(df.schema, "input")
-    return Keyed(df, schema, key_schema(schema, key_columns), os.fspath(state), buckets, local_dir)
+    return Keyed(df, schema, key_schema(schema, key_columns), root, buckets, local)
 
 
 @dataclass(frozen=True)
@@ -77,7 +86,7 @@ class Keyed:
 
     def process(
         self,
-        function: KeyedProcessFunction[Any],
+        function: KeyedProcessFunction[R],
         *,
         schema: SchemaLike,
         time_mode: TimeMode | None = None,
@@ -91,8 +100,7 @@ class Keyed:
         Raises InvalidError where the function can't be pickled, the schema has a type that can't
         pass, or "event" is asked for without a watermark.
         """
-        if not isinstance(function, KeyedProcessFunction):
-            raise InvalidError(f"process({function!r}): a KeyedProcessFunction is expected")
+        check_function(function)
         time = self._event_time(time_mode)
         mode: TimeMode | None = time_mode if time is None else "event"
         return self._run(RowRunner(function, self._names, time and time[0], mode), schema, time)

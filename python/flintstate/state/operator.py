@@ -17,6 +17,14 @@ from flintstate.errors import InvalidError
 from flintstate.state.convert import ValueType
 from flintstate.state.keys import KeyType, Token
 
+__all__ = [
+    "BroadcastState",
+    "OperatorBackend",
+    "OperatorListState",
+    "OperatorStateSnapshot",
+    "rescale",
+]
+
 K = TypeVar("K")
 V = TypeVar("V")
 

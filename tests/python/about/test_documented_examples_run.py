@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import flintstate
+import flintstate.testing
 from documented_scene import scene
 
 ROOT = Path(__file__).parents[3]
@@ -32,6 +33,19 @@ def documents() -> Iterator[tuple[str, list[str]]]:
         blocks = [code for code in blocks if "spark" not in code and path.stem != "spark"]
         if blocks:
             yield path.name, blocks
+
+
+def test_the_function_of_the_readme_runs_with_the_schemas_that_stand_there() -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    function, stream = block.split("orders = ")
+    read, put_out = re.findall(r'schema(?:=|\()"(.*?)"', stream)
+    names: dict[str, Any] = {}
+    exec(compile(function, "README.md", "exec"), names)
+    rows = [(1, "ada", 30), (2, "bob", 5), (3, "ada", 12)]
+    out = flintstate.testing.run(
+        names["RunningTotal"](), rows, key="customer", schema=read, output=put_out
+    )
+    assert out == [("ada", 1, 30), ("bob", 2, 5), ("ada", 3, 42)]
 
 
 class WhereItStands(doctest.OutputChecker):

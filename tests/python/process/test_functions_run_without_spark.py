@@ -162,3 +162,104 @@ def test_a_column_that_is_not_there_is_refused() -> None:
 def test_no_spark_is_needed() -> None:
     code = "import flintstate.process, flintstate.testing, sys; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_class_in_place_of_a_function_is_told_so() -> None:
+    with pytest.raises(InvalidError, match=r"Count is a class.*Count\(\)"):
+        run(Count, [], key="user", schema=SCHEMA)  # type: ignore[arg-type]
+    with pytest.raises(InvalidError, match="KeyedProcessFunction is expected"):
+        run(print, [], key="user", schema=SCHEMA)  # type: ignore[arg-type]
+
+
+class Puts(KeyedProcessFunction[Any]):
+    """Puts out what it was made with."""
+
+    def __init__(self, *rows: Any) -> None:
+        self.rows: Any = rows
+
+    def process_element(self, row: Any, ctx: Context) -> Any:
+        return self.rows
+
+
+def put(*rows: Any, output: Any) -> list[tuple[object, ...]]:
+    return run(Puts(*rows), [("ada", None)], key="user", schema=SCHEMA, output=output)
+
+
+def test_what_is_put_out_has_the_output_schemas_form() -> None:
+    rows = put(("ada", 1), ["bob", None], output="user string, mean double")
+    assert rows == [("ada", 1.0), ("bob", None)]
+    assert type(rows[0][1]) is float
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        (("ada", 2.5), "n"),
+        (("ada", 2**40), "n"),
+        (("ada",), r"user string, n int32"),
+        (("ada", 1, 2), r"user string, n int32"),
+        ("ad", "a tuple is expected"),
+        ({"user": "ada", "n": 1}, "a tuple is expected"),
+        ((1, 1), "user"),
+    ],
+)
+def test_what_does_not_fit_the_output_schema_is_refused_with_its_row(row: Any, told: str) -> None:
+    with pytest.raises(InvalidError, match=told) as refused:
+        put(row, output=pa.schema([("user", pa.string()), ("n", pa.int32())]))
+    assert repr(row) in str(refused.value)
+
+
+def test_what_timers_and_late_rows_put_out_is_checked_too() -> None:
+    for rows in ([("ada", at(0)), Watermark(at(9))], [Watermark(at(9)), ("ada", at(1))]):
+        with pytest.raises(InvalidError, match="output row"):
+            run(Quiet(), rows, key="user", schema=SCHEMA, time="at", output="user string")
+
+
+@pytest.mark.parametrize("output", [None, "user string"])
+@pytest.mark.parametrize("returned", [5, "ab", {"user": "ada"}])
+def test_a_function_that_returns_no_rows_is_told_by_name(returned: Any, output: Any) -> None:
+    function = Puts()
+    function.rows = returned
+    with pytest.raises(InvalidError, match=r"process_element returned .*: yield tuples"):
+        run(function, [("ada", None)], key="user", schema=SCHEMA, output=output)
+
+
+def test_a_row_that_is_no_tuple_is_refused_without_an_output_schema_too() -> None:
+    with pytest.raises(InvalidError, match="output row 'ada': a tuple is expected"):
+        put("ada", 1, output=None)
+
+
+def test_two_columns_of_one_name_are_refused() -> None:
+    twice = pa.schema([("user", pa.string()), ("user", pa.string())])
+    for schema in (twice, "user string, user long"):
+        with pytest.raises(InvalidError, match="two columns 'user'"):
+            run(Count(), [], key="user", schema=schema)
+        with pytest.raises(InvalidError, match="two columns 'user'"):
+            put(("ada", 1), output=schema)
+
+
+def test_a_schema_is_taken_as_text() -> None:
+    schema = "user string, at timestamp"
+    events = [("ada", at(0).replace(tzinfo=dt.UTC)), Watermark(at(5))]
+    assert run(Reads(), events, key="user", schema=schema, time="at") == [("ada", "UTC")]
+
+
+class Reads(KeyedProcessFunction[Any]):
+    def process_element(self, row: Any, ctx: Context) -> Iterator[tuple[object, ...]]:
+        yield row.user, str(row.at.tzinfo)
+
+
+@pytest.mark.parametrize(
+    "schema", ["user array<string>", "user", "", "user string,", "user string not null", "u text"]
+)
+def test_more_of_sparks_ddl_than_is_known_is_refused_with_what_to_write(schema: str) -> None:
+    with pytest.raises(InvalidError, match=r"schema=.*give a pyarrow.Schema"):
+        run(Count(), [], key="user", schema=schema)
+    with pytest.raises(InvalidError, match=r"give a pyarrow.Schema"):
+        run(Count(), [], key="user", schema=[("user", pa.string())])
+
+
+def test_a_row_a_microsecond_below_the_watermark_is_late() -> None:
+    events = [Watermark(at(10)), ("ada", at(9.999999))]
+    out = run(Quiet(), events, key="user", schema=SCHEMA, time="at")
+    assert out == [("ada", "late", at(9.999999))]
