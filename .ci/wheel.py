@@ -96,12 +96,13 @@ def check(wheel: Path) -> None:
 
 
 def check_extension(extension: str) -> None:
-    """It needs system libraries only, and exports its init function only."""
+    """It needs system libraries only, exports its init function only, and has its names."""
     dynamic = output("readelf", "--dynamic", "--wide", extension)
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic)
     assert all(SYSTEM_LIBRARIES.match(name) for name in needed), needed
     exported = output("nm", "--dynamic", "--defined-only", extension).split()[2::3]
     assert exported == ["PyInit__core"], exported
+    assert "rocksdb::DB" in output("nm", "--demangle", extension), "no names for a profiler"
 
 
 def smoke(python: str, wheel: Path, scratch: Path) -> None:
