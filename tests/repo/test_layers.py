@@ -38,7 +38,6 @@ PYTHON_ORDER = [
     "testing",
     "checkpoint",
     "spark",
-    "cli",
 ]
 
 
