@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/interrupt.h"
+
 namespace flint {
 namespace {
 
@@ -24,7 +26,8 @@ constexpr const char* kKindNames[] = {"invalid",    "not found", "busy",    "io"
 int Fail(ArrowArrayStream* stream, const Status& status) {
   Owned(stream)->last_error =
       std::string("[") + kKindNames[static_cast<size_t>(status.kind())] + "] " + status.message();
-  return status.kind() == ErrorKind::kInvalid ? EINVAL : EIO;
+  if (status.kind() == ErrorKind::kInvalid) return EINVAL;
+  return status.error_number() != 0 ? status.error_number() : EIO;
 }
 
 int GetSchema(ArrowArrayStream* stream, ArrowSchema* out) {
@@ -47,7 +50,7 @@ void Release(ArrowArrayStream* stream) {
   stream->release = nullptr;
 }
 
-Status MakeStatus(ErrorKind kind, std::string message) {
+Status MakeStatus(ErrorKind kind, std::string message, int code) {
   switch (kind) {
     case ErrorKind::kInvalid:
       return Status::Invalid(std::move(message));
@@ -56,7 +59,7 @@ Status MakeStatus(ErrorKind kind, std::string message) {
     case ErrorKind::kBusy:
       return Status::Busy(std::move(message));
     case ErrorKind::kIO:
-      return Status::IO(std::move(message));
+      return Status::IO(std::move(message), code == EIO ? 0 : code);
     case ErrorKind::kCorruption:
       return Status::Corruption(std::move(message));
     case ErrorKind::kClosed:
@@ -67,13 +70,13 @@ Status MakeStatus(ErrorKind kind, std::string message) {
   return Status::Internal(std::move(message));
 }
 
-Status StreamError(OwnedStream* stream) {
+Status StreamError(OwnedStream* stream, int code) {
   const char* text = (*stream)->get_last_error(stream->get());
   std::string message = text != nullptr ? text : "no reason was given";
   for (size_t kind = 0; kind < std::size(kKindNames); ++kind) {
     std::string prefix = std::string("[") + kKindNames[kind] + "] ";
     if (message.starts_with(prefix)) {
-      return MakeStatus(static_cast<ErrorKind>(kind), message.substr(prefix.size()));
+      return MakeStatus(static_cast<ErrorKind>(kind), message.substr(prefix.size()), code);
     }
   }
   return Status::Invalid("the input stream failed: " + message);
@@ -87,7 +90,8 @@ class ImportedStream : public BatchSource {
   const Schema& schema() const override { return schema_; }
   Result<std::optional<OwnedArray>> Next() override {
     ArrowArray array{};
-    if (stream_->get_next(stream_.get(), &array) != 0) return StreamError(&stream_);
+    const int code = stream_->get_next(stream_.get(), &array);
+    if (code != 0) return StreamError(&stream_, code);
     if (array.release == nullptr) return std::optional<OwnedArray>();
     return std::optional(OwnedArray(&array));
   }
@@ -123,7 +127,8 @@ void ExportStream(std::shared_ptr<BatchSource> source, ArrowArrayStream* out) {
 
 Result<std::unique_ptr<BatchSource>> ImportStream(OwnedStream stream) {
   ArrowSchema arrow_schema{};
-  if (stream->get_schema(stream.get(), &arrow_schema) != 0) return StreamError(&stream);
+  const int code = stream->get_schema(stream.get(), &arrow_schema);
+  if (code != 0) return StreamError(&stream, code);
   OwnedSchema owned(&arrow_schema);
   FLINT_ASSIGN_OR_RETURN(Schema schema, Schema::FromArrow(*owned));
   return std::unique_ptr<BatchSource>(
@@ -135,6 +140,7 @@ Result<std::unique_ptr<BatchSource>> Collect(BatchSource* source) {
   while (true) {
     FLINT_ASSIGN_OR_RETURN(std::optional<OwnedArray> batch, source->Next());
     if (!batch) break;
+    FLINT_RETURN_IF_ERROR(CheckInterrupt());
     batches.push_back(*std::move(batch));
   }
   return std::unique_ptr<BatchSource>(

@@ -70,7 +70,7 @@ Status ErrnoStatus(std::string_view what, const std::string& path, int error_num
   std::string message = std::string(what) + " " + path + ": " + std::strerror(error_number);
   message += HintFor(error_number);
   if (error_number == ENOENT) return Status::NotFound(std::move(message));
-  return Status::IO(std::move(message));
+  return Status::IO(std::move(message), error_number);
 }
 
 Result<AppendFile> AppendFile::Create(const std::string& path) {

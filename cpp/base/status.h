@@ -29,7 +29,10 @@ class [[nodiscard]] Status {
   static Status Invalid(std::string message) { return {ErrorKind::kInvalid, std::move(message)}; }
   static Status NotFound(std::string message) { return {ErrorKind::kNotFound, std::move(message)}; }
   static Status Busy(std::string message) { return {ErrorKind::kBusy, std::move(message)}; }
-  static Status IO(std::string message) { return {ErrorKind::kIO, std::move(message)}; }
+  // `error_number`: the system's errno; 0 where it gave none.
+  static Status IO(std::string message, int error_number = 0) {
+    return {ErrorKind::kIO, std::move(message), error_number};
+  }
   static Status Corruption(std::string message) {
     return {ErrorKind::kCorruption, std::move(message)};
   }
@@ -37,23 +40,25 @@ class [[nodiscard]] Status {
   static Status Internal(std::string message) { return {ErrorKind::kInternal, std::move(message)}; }
 
   bool ok() const { return error_ == nullptr; }
-  // Both require !ok().
+  // All require !ok().
   ErrorKind kind() const { return error_->kind; }
   const std::string& message() const { return error_->message; }
+  int error_number() const { return error_->number; }
 
   // The same error with "where: " before its message; ok stays ok.
   Status WithContext(std::string_view where) const {
     if (ok()) return *this;
-    return {kind(), std::string(where) + ": " + message()};
+    return {kind(), std::string(where) + ": " + message(), error_number()};
   }
 
  private:
   struct Error {
     ErrorKind kind;
+    int number;
     std::string message;
   };
-  Status(ErrorKind kind, std::string message)
-      : error_(std::make_shared<const Error>(Error{kind, std::move(message)})) {}
+  Status(ErrorKind kind, std::string message, int number = 0)
+      : error_(std::make_shared<const Error>(Error{kind, number, std::move(message)})) {}
 
   std::shared_ptr<const Error> error_;
 };

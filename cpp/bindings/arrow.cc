@@ -132,7 +132,9 @@ std::unique_ptr<BatchSource> ImportBatches(py::handle object, const std::string&
     return SourceOfOne(in_context(Schema::FromArrow(*schema)), std::move(array));
   }
   Refuse(object, what,
-         "a table, batch or stream: an object with __arrow_c_stream__ or __arrow_c_array__");
+         "a table, batch or stream: an object with __arrow_c_stream__ or __arrow_c_array__ "
+         "(pyarrow.Table.from_pylist(rows) makes one of dicts, dataset.scanner().to_reader() of a "
+         "dataset)");
 }
 
 ImportedColumn ImportColumn(py::handle object, const std::string& what) {

@@ -1,3 +1,10 @@
+#if defined(__APPLE__)
+#include <pthread.h>
+#else
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #include "bindings/bindings.h"
 
 namespace flint {
@@ -29,22 +36,42 @@ py::str Utf8(const std::string& message) {
       message.data(), static_cast<Py_ssize_t>(message.size()), "backslashreplace"));
 }
 
+// Python's notion of it, too: where the process began, or the thread that forked it.
+bool IsMainThread() {
+#if defined(__APPLE__)
+  return ::pthread_main_np() != 0;
+#else
+  return ::syscall(SYS_gettid) == ::getpid();
+#endif
+}
+
 }  // namespace
+
+bool PythonSignals::Asked() {
+  if (!IsMainThread()) return false;
+  py::gil_scoped_acquire acquire;
+  if (PyErr_CheckSignals() != 0) raised_.emplace();
+  return raised_.has_value();
+}
 
 void SetPythonError(const Status& status) {
   py::object type = py::module_::import("flintstate.errors").attr(PythonName(status.kind()));
-  py::set_error(type, Utf8(status.message()));
+  py::str message = Utf8(status.message());
+  if (status.kind() != ErrorKind::kIO || status.error_number() == 0) {
+    return py::set_error(type, message);
+  }
+  py::set_error(type, py::make_tuple(message, status.error_number()));
 }
 
 namespace {
 
 // For tests of this file: raises the error of that kind.
-void RaiseError(const std::string& kind, const std::string& message) {
+void RaiseError(const std::string& kind, const std::string& message, int error_number) {
   if (kind == "Ok") return Check(Status::Ok());
   if (kind == "Invalid") Check(Status::Invalid(message));
   if (kind == "NotFound") Check(Status::NotFound(message));
   if (kind == "Busy") Check(Status::Busy(message));
-  if (kind == "IO") Check(Status::IO(message));
+  if (kind == "IO") Check(Status::IO(message, error_number));
   if (kind == "Corruption") Check(Status::Corruption(message));
   if (kind == "Closed") Check(Status::Closed(message));
   if (kind == "Internal") Check(Status::Internal(message));
@@ -62,7 +89,7 @@ void BindErrors(py::module_& m) {
     }
   });
   m.def("_raise_error", &RaiseError, py::arg("kind"), py::arg("message"),
-        py::call_guard<py::gil_scoped_release>());
+        py::arg("error_number") = 0, py::call_guard<py::gil_scoped_release>());
 }
 
 }  // namespace flint

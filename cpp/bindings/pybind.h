@@ -5,9 +5,11 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
+#include "base/interrupt.h"
 #include "base/status.h"
 
 namespace flint {
@@ -41,11 +43,34 @@ T Unwrap(Result<T> result) {
   return *std::move(result);
 }
 
-// Runs `work` (which returns a Status or a Result and touches no Python object) without the GIL.
+// Runs Python's signal handlers for a call under way without the GIL: what one of them raises
+// (KeyboardInterrupt) ends the call, and is what the caller then sees. They run on the main thread
+// alone, so other threads' calls are not asked. Made and destroyed with the GIL.
+class PythonSignals : public InterruptScope {
+ public:
+  // Throws what a handler raised.
+  void Raise() {
+    if (raised_) throw *std::exchange(raised_, std::nullopt);
+  }
+
+ protected:
+  bool Asked() override;
+
+ private:
+  std::optional<py::error_already_set> raised_;
+};
+
+// Runs `work` (which returns a value, a Status or a Result, and touches no Python object) without
+// the GIL. Ctrl-C ends it where it asks CheckInterrupt.
 template <class Work>
 auto WithoutGil(Work&& work) {
-  py::gil_scoped_release release;
-  return work();
+  PythonSignals signals;
+  auto outcome = [&] {
+    py::gil_scoped_release release;
+    return work();
+  }();
+  signals.Raise();
+  return outcome;
 }
 
 }  // namespace flint

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/interrupt.h"
 #include "bindings/arrow.h"
 #include "bindings/pybind.h"
 #include "bindings/python_key.h"
@@ -36,11 +37,6 @@ struct BoundSnapshot {
   static std::shared_ptr<const Snapshot> Of(const BoundSnapshot* bound, const Table& table);
 };
 
-struct BoundScan {
-  std::shared_ptr<RangeScan> scan;
-  bool exported = false;
-};
-
 // The range of keys that begin with the values of `prefix` and go on within the bounds, each a
 // tuple of values for the columns that follow the prefix, or None.
 struct RangeArguments {
@@ -60,6 +56,7 @@ void ForEachBatch(py::handle rows, const std::string& what, Work work) {
       if (!array.has_value()) return {};
       FLINT_ASSIGN_OR_RETURN(BatchView batch, BatchView::Make(source->schema(), **array));
       FLINT_RETURN_IF_ERROR(work(batch));
+      FLINT_RETURN_IF_ERROR(CheckInterrupt());
     }
   }));
 }

@@ -90,10 +90,10 @@ py::object GetManySchema(BoundTable& self, std::optional<std::string> found,
   return ToPyarrowSchema(Unwrap(self.table->GetManySchema(options)));
 }
 
-BoundScan Scan(BoundTable& self, py::object prefix, py::object lower, py::object upper,
-               bool inclusive_lower, bool inclusive_upper, bool reverse,
-               std::optional<int64_t> limit, std::optional<std::vector<std::string>> columns,
-               const BoundSnapshot* snapshot, int64_t batch_rows) {
+RangeSource Scan(BoundTable& self, py::object prefix, py::object lower, py::object upper,
+                 bool inclusive_lower, bool inclusive_upper, bool reverse,
+                 std::optional<int64_t> limit, std::optional<std::vector<std::string>> columns,
+                 const BoundSnapshot* snapshot, int64_t batch_rows) {
   ScanOptions options;
   options.range = ToKeyRange(self.keys, {prefix, lower, upper, inclusive_lower, inclusive_upper});
   options.reverse = reverse;
@@ -103,7 +103,7 @@ BoundScan Scan(BoundTable& self, py::object prefix, py::object lower, py::object
   options.batch.rows = batch_rows;
   if (batch_rows < 1) Check(Status::Invalid("batch_rows: give at least 1"));
   if (limit.value_or(0) < 0) Check(Status::Invalid("limit: give none, or at least 0"));
-  return {Unwrap(WithoutGil([&] { return RangeScan::Make(self.table, std::move(options)); }))};
+  return Unwrap(RangeSource::Make(self.table, std::move(options)));
 }
 
 void DeleteRange(BoundTable& self, py::object prefix, py::object lower, py::object upper,
@@ -111,6 +111,14 @@ void DeleteRange(BoundTable& self, py::object prefix, py::object lower, py::obje
   KeyRange range = ToKeyRange(self.keys, {prefix, lower, upper, inclusive_lower, inclusive_upper});
   Check(WithoutGil([&] { return self.table->DeleteRange(range); }));
 }
+
+// Its files are removed without the GIL.
+struct DeletedApart {
+  void operator()(Ingestion* ingestion) const {
+    py::gil_scoped_release release;
+    delete ingestion;
+  }
+};
 
 // An error that a progress function raises ends the ingestion, and is what the caller then sees.
 int64_t Ingest(BoundTable& self, py::handle rows, py::object progress) {
@@ -128,13 +136,10 @@ int64_t Ingest(BoundTable& self, py::handle rows, py::object progress) {
   Ingestion::Report wanted;
   if (!progress.is_none()) wanted = report;
   try {
-    auto ingestion = Unwrap(Ingestion::Make(self.table, wanted));
+    std::unique_ptr<Ingestion, DeletedApart> ingestion(
+        Unwrap(Ingestion::Make(self.table, wanted)).release());
     ForEachBatch(rows, "rows", [&](const BatchView& view) { return ingestion->Add(view); });
-    return WithoutGil([&] {
-      auto done = ingestion->Finish();
-      ingestion.reset();
-      return Unwrap(std::move(done));
-    });
+    return Unwrap(WithoutGil([&] { return ingestion->Finish(); }));
   } catch (const StatusError&) {
     if (raised) throw std::move(*raised);
     throw;
@@ -153,10 +158,14 @@ std::map<std::string, uint64_t> StatisticsOf(BoundTable& self) {
           {"compaction_pending_bytes", property("rocksdb.estimate-pending-compaction-bytes")}};
 }
 
-std::optional<ExportedArray> NextOf(BoundScan& self) {
+std::shared_ptr<RangeScan> Open(const RangeSource& self) {
+  return Unwrap(WithoutGil([&] { return self.Open(); }));
+}
+
+std::optional<ExportedArray> NextOf(RangeScan& self) {
   Field row{"", DataType(TypeId::kStruct), false};
-  row.type.children = self.scan->schema().fields;
-  auto next = Unwrap(WithoutGil([&] { return self.scan->Next(); }));
+  row.type.children = self.schema().fields;
+  auto next = Unwrap(WithoutGil([&] { return self.Next(); }));
   if (!next.has_value()) return std::nullopt;
   return ExportedArray{std::move(row), *std::move(next)};
 }
@@ -202,11 +211,12 @@ void BindTable(py::module_& m) {
            })
       .def("_statistics", &StatisticsOf);
 
-  py::class_<BoundScan>(m, "Scan")
+  py::class_<RangeScan, std::shared_ptr<RangeScan>>(m, "ScanReader").def("next", &NextOf);
+  py::class_<RangeSource>(m, "Scan")
       .def_property_readonly("schema",
-                             [](BoundScan& self) { return ToPyarrowSchema(self.scan->schema()); })
-      .def("next", &NextOf)
-      .def("stream", [](BoundScan& self) { return ExportedStream{self.scan}; });
+                             [](RangeSource& self) { return ToPyarrowSchema(self.schema()); })
+      .def("open", &Open)
+      .def("stream", [](RangeSource& self) { return ExportedStream{Open(self)}; });
 }
 
 }  // namespace flint

@@ -7,6 +7,21 @@
 namespace flint {
 namespace {
 
+bool HasSlice(PyObject* key) {
+  if (!PyTuple_Check(key)) return PySlice_Check(key);
+  const Py_ssize_t count = PyTuple_GET_SIZE(key);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (PySlice_Check(PyTuple_GET_ITEM(key, i))) return true;
+  }
+  return false;
+}
+
+Status NotARange() {
+  return Status::Invalid(
+      "a slice is no key: scan(lower=(first,), upper=(behind,)) reads a range, "
+      "delete_range with the same bounds deletes one");
+}
+
 // A key's bytes, in memory that the table lends: Python code of a value's own may come back here
 // meanwhile, and then finds none to borrow.
 class EncodedKey {
@@ -15,7 +30,7 @@ class EncodedKey {
       : table_(table), writer_(std::exchange(table->spare_writer, KeyWriter())) {
     writer_.Clear();
     status_ = table->keys.Write(key, &writer_);
-    if (!status_.ok()) status_ = table->table->Context(status_);
+    if (!status_.ok()) status_ = table->table->Context(HasSlice(key) ? NotARange() : status_);
   }
   ~EncodedKey() { table_->spare_writer = std::move(writer_); }
 
@@ -40,7 +55,6 @@ Status Write(BoundTable* self, PyObject* key, PyObject* row) {
   EncodedKey encoded(self, key);
   FLINT_RETURN_IF_ERROR(encoded.status());
   Table& table = *self->table;
-  if (row == nullptr) return WithoutGil([&] { return table.DeleteRow(encoded.bytes()); });
   std::string packed = std::exchange(self->spare_row, std::string());
   packed.clear();
   FLINT_RETURN_IF_ERROR(table.Context(self->rows->Pack(row, &packed)));
@@ -74,16 +88,34 @@ BoundTable& Self(PyObject* self) {
   return py::cast<BoundTable&>(py::handle(self));
 }
 
+int RaiseKeyError(PyObject* key) {
+  PyErr_SetObject(PyExc_KeyError, py::make_tuple(py::handle(key)).ptr());
+  return -1;
+}
+
 PyObject* GetItem(PyObject* self, PyObject* key) {
   return Guarded<PyObject*>(nullptr, [&]() -> PyObject* {
     py::object row = GetOr(Self(self), key, py::object(), nullptr);
-    if (!row) PyErr_SetObject(PyExc_KeyError, py::make_tuple(py::handle(key)).ptr());
+    if (!row) RaiseKeyError(key);
     return row.release().ptr();
   });
 }
 
+// False where it is absent, as far as can be told: another thread may be at the same key.
+bool Delete(BoundTable* self, PyObject* key) {
+  auto pin = Unwrap(self->table->database()->Enter());
+  EncodedKey encoded(self, key);
+  Check(encoded.status());
+  Table& table = *self->table;
+  rocksdb::PinnableSlice row;
+  if (!Unwrap(Read(table, encoded.bytes(), &row, nullptr))) return false;
+  Check(WithoutGil([&] { return table.DeleteRow(encoded.bytes()); }));
+  return true;
+}
+
 int SetItem(PyObject* self, PyObject* key, PyObject* row) {
   return Guarded<int>(-1, [&] {
+    if (row == nullptr) return Delete(&Self(self), key) ? 0 : RaiseKeyError(key);
     Check(Write(&Self(self), key, row));
     return 0;
   });

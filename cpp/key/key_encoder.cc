@@ -397,8 +397,8 @@ Status KeyEncoder::CheckNulls(std::span<const ColumnView> columns, int64_t from,
 }
 
 Status KeyEncoder::Append(const BatchView& batch, EncodedKeys* keys) const {
-  FLINT_ASSIGN_OR_RETURN(std::vector<ColumnView> columns, schema_.Select(batch));
-  return Append(columns, 0, batch.num_rows, keys);
+  FLINT_ASSIGN_OR_RETURN(SelectedColumns columns, schema_.Select(batch));
+  return Append(columns.views, 0, batch.num_rows, keys);
 }
 
 Status KeyEncoder::AppendAll(BatchSource* source, EncodedKeys* keys) const {

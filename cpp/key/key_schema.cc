@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/arrow_cast.h"
+
 namespace flint {
 namespace {
 
@@ -180,19 +182,27 @@ std::optional<int64_t> KeySchema::FixedWidth(size_t columns) const {
   return width;
 }
 
-Result<std::vector<ColumnView>> KeySchema::Select(const BatchView& batch) const {
-  std::vector<ColumnView> columns;
+Result<SelectedColumns> KeySchema::Select(const BatchView& batch) const {
+  SelectedColumns columns;
   for (const KeyPart& part : parts_) {
     int at = batch.schema.IndexOf(part.path);
     if (at < 0) {
       return part.Invalid("there is no such column in the batch (" + batch.schema.ToString() + ")");
     }
     const ColumnView& column = batch.columns[static_cast<size_t>(at)];
-    if (!column.type().SameValues(part.type)) {
+    if (column.type().SameValues(part.type)) {
+      columns.views.push_back(column);
+      continue;
+    }
+    if (!MayCast(column.type(), part.type)) {
       return part.Invalid("the batch has it as " + column.type().ToString() +
                           ": cast it to the key's type");
     }
-    columns.push_back(column);
+    auto cast = CastExactly(column, part.type);
+    if (!cast.ok()) return part.Invalid(cast.status().message());
+    columns.cast.push_back(*std::move(cast));
+    FLINT_ASSIGN_OR_RETURN(auto view, ColumnView::Make(part.type, *columns.cast.back()));
+    columns.views.push_back(std::move(view));
   }
   return columns;
 }

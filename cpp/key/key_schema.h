@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/arrow_abi.h"
 #include "base/arrow_column.h"
 #include "base/arrow_type.h"
 #include "base/status.h"
@@ -57,6 +58,12 @@ struct KeyPart {
   Status Corruption(std::string_view what) const;
 };
 
+// Columns of a key as a batch has them, in key order.
+struct SelectedColumns {
+  std::vector<ColumnView> views;
+  std::vector<OwnedArray> cast;  // what the batch has in another type
+};
+
 // The columns of a key: their types, order and place of nulls. A value; immutable once made.
 class KeySchema {
  public:
@@ -82,9 +89,9 @@ class KeySchema {
   // Bytes of the first `columns` columns where that is the same for all keys.
   std::optional<int64_t> FixedWidth(size_t columns) const;
 
-  // The columns of `batch` that are ours, by name, in key order; others are left aside. A missing
-  // one, or one of another type (layouts aside), is Invalid.
-  Result<std::vector<ColumnView>> Select(const BatchView& batch) const;
+  // The columns of `batch` that are ours, by name; others are left aside. One of another type is
+  // cast where its values are exactly the key's. Invalid where one is missing, or can't be cast.
+  Result<SelectedColumns> Select(const BatchView& batch) const;
 
   // The smallest bytes greater than all keys whose first `columns` columns encode to `prefix`;
   // nullopt where there are none, that is where no upper bound is needed.

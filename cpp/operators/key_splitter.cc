@@ -19,9 +19,9 @@ Result<KeySplitter> KeySplitter::Make(const Schema& key, uint32_t max_parallelis
 }
 
 Result<RowOrder> KeySplitter::ByBucket(const BatchView& batch) const {
-  FLINT_ASSIGN_OR_RETURN(std::vector<ColumnView> columns, encoder_.schema().Select(batch));
+  FLINT_ASSIGN_OR_RETURN(SelectedColumns columns, encoder_.schema().Select(batch));
   std::vector<uint16_t> groups(static_cast<size_t>(batch.num_rows));
-  FLINT_RETURN_IF_ERROR(hash_.GroupsOf(columns, 0, batch.num_rows, groups.data()));
+  FLINT_RETURN_IF_ERROR(hash_.GroupsOf(columns.views, 0, batch.num_rows, groups.data()));
   std::vector<uint32_t> buckets(groups.size());
   std::transform(groups.begin(), groups.end(), buckets.begin(), [&](uint16_t group) {
     return BucketOf(group, buckets_, hash_.max_parallelism());

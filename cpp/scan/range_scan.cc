@@ -16,20 +16,29 @@ bool RangeScan::MayReadAhead() const {
   return undecided_ && batch_.rows >= kFirstRows && rows_left_ > 4 * batch_.rows;
 }
 
-Result<std::unique_ptr<RangeScan>> RangeScan::Make(const std::shared_ptr<Table>& table,
-                                                   ScanOptions options) {
+Result<RangeSource> RangeSource::Make(const std::shared_ptr<Table>& table, ScanOptions options) {
   FLINT_RETURN_IF_ERROR(table->Usable());
-  FLINT_ASSIGN_OR_RETURN(auto pin, table->database()->Enter());
-  std::unique_ptr<RangeScan> scan(new RangeScan(options));
-  scan->undecided_ = table->database()->helpers().threads() > 1;
   std::shared_ptr<const Snapshot> snapshot = std::move(options.snapshot);
-  if (snapshot == nullptr && scan->MayReadAhead()) {
+  if (snapshot == nullptr) {
     FLINT_ASSIGN_OR_RETURN(snapshot, table->database()->NewSnapshot());
   }
   FLINT_ASSIGN_OR_RETURN(
-      scan->plan_, ScanPlan::Make(table, options.columns, std::move(snapshot), options.reverse));
-  FLINT_ASSIGN_OR_RETURN(scan->reader_, RangeReader::Open(scan->plan_, std::move(options.range)));
+      auto plan, ScanPlan::Make(table, options.columns, std::move(snapshot), options.reverse));
+  return RangeSource(options, std::move(plan));
+}
+
+Result<std::unique_ptr<RangeScan>> RangeSource::Open() const {
+  FLINT_ASSIGN_OR_RETURN(auto pin, plan_->table().database()->Enter());
+  std::unique_ptr<RangeScan> scan(new RangeScan(plan_, batch_, limit_));
+  scan->undecided_ = plan_->table().database()->helpers().threads() > 1;
+  FLINT_ASSIGN_OR_RETURN(scan->reader_, RangeReader::Open(plan_, range_));
   return scan;
+}
+
+Result<std::unique_ptr<RangeScan>> RangeScan::Make(const std::shared_ptr<Table>& table,
+                                                   ScanOptions options) {
+  FLINT_ASSIGN_OR_RETURN(RangeSource source, RangeSource::Make(table, std::move(options)));
+  return source.Open();
 }
 
 BatchLimits RangeScan::NextLimits() const {

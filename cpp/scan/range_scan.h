@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/arrow_stream.h"
@@ -25,13 +26,38 @@ struct ScanOptions {
   BatchLimits batch;
 };
 
-// The rows of a range of a table, in key order or against it, as batches. Sees the table as it was
-// when the scan was made, or as the snapshot has it, whatever is written meanwhile. Holds files and
-// memtables of that moment alive as long as it lives: Closed once the database was closed.
+class RangeScan;
+
+// A range of a table as it was when this was made, or as the snapshot has it, whatever is written
+// meanwhile: to be read any number of times, by several threads if need be. As long as it lives,
+// what was overwritten since stays on the disk. Immutable.
+class RangeSource {
+ public:
+  static Result<RangeSource> Make(const std::shared_ptr<Table>& table, ScanOptions options);
+
+  const Schema& schema() const { return plan_->schema(); }
+  Result<std::unique_ptr<RangeScan>> Open() const;
+
+ private:
+  RangeSource(const ScanOptions& options, std::shared_ptr<const ScanPlan> plan)
+      : range_(options.range),
+        limit_(options.limit),
+        batch_(options.batch),
+        plan_(std::move(plan)) {}
+
+  KeyRange range_;
+  std::optional<int64_t> limit_;
+  BatchLimits batch_;
+  std::shared_ptr<const ScanPlan> plan_;
+};
+
+// The rows of a range, in key order or against it, as batches, once. Holds files and memtables of
+// the moment it sees alive as long as it lives: Closed once the database was closed.
 //
 // A large one is read ahead by the database's helpers, side by side; its batches are smaller then.
 class RangeScan : public BatchSource {
  public:
+  // As RangeSource::Make and Open.
   static Result<std::unique_ptr<RangeScan>> Make(const std::shared_ptr<Table>& table,
                                                  ScanOptions options);
 
@@ -39,8 +65,10 @@ class RangeScan : public BatchSource {
   Result<std::optional<OwnedArray>> Next() override;
 
  private:
-  explicit RangeScan(const ScanOptions& options)
-      : batch_(options.batch), rows_left_(options.limit.value_or(kNoLimit)) {}
+  friend class RangeSource;
+  RangeScan(std::shared_ptr<const ScanPlan> plan, const BatchLimits& batch,
+            std::optional<int64_t> limit)
+      : batch_(batch), rows_left_(limit.value_or(kNoLimit)), plan_(std::move(plan)) {}
   static constexpr int64_t kNoLimit = INT64_MAX;
   bool MayReadAhead() const;
   BatchLimits NextLimits() const;
@@ -49,7 +77,7 @@ class RangeScan : public BatchSource {
 
   const BatchLimits batch_;
   int64_t rows_left_;
-  std::shared_ptr<const ScanPlan> plan_;
+  const std::shared_ptr<const ScanPlan> plan_;
   std::unique_ptr<RangeReader> reader_;
   bool undecided_ = true;             // whether to read ahead
   std::unique_ptr<ReadAhead> ahead_;  // behind reader_; null: nothing is

@@ -237,7 +237,7 @@ Status Backend::Discard() {
   context_->health = Status::Closed(path + " was discarded");
   std::error_code error;
   std::filesystem::remove_all(path, error);
-  return error ? Status::IO("remove " + path + ": " + error.message()) : Status();
+  return error ? ErrnoStatus("remove", path, error.value()) : Status();
 }
 
 Status Backend::Poison(Status error) {

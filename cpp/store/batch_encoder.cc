@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/arrow_builder.h"
+#include "base/arrow_cast.h"
 
 namespace flint {
 namespace {
@@ -22,6 +23,9 @@ int64_t BytesOf(const ColumnView& column) {
       return 0;
   }
 }
+
+// How pandas hands over an index that nobody gave a name, such as a filtered frame's.
+bool IsNamelessIndex(const std::string& name) { return name.starts_with("__index_level_"); }
 
 int64_t PieceRows(const BatchView& batch) {
   int64_t bytes = 0;
@@ -54,7 +58,7 @@ Status BatchEncoder::Begin(const BatchView& batch, BatchUse use) {
 Status BatchEncoder::CheckNames(const BatchView& batch) const {
   const Schema columns = schema_->columns();
   for (const Field& field : batch.schema.fields) {
-    if (columns.IndexOf(field.name) >= 0) continue;
+    if (columns.IndexOf(field.name) >= 0 || IsNamelessIndex(field.name)) continue;
     return Status::Invalid("there is no column '" + field.name + "'; the table's are " +
                            columns.ToString());
   }
@@ -80,14 +84,24 @@ Status BatchEncoder::BindColumn(const BatchView& batch, size_t column, BatchUse 
   }
   int at = batch.schema.IndexOf(field.name);
   if (at >= 0) {
-    value_columns_[column] = &batch.columns[static_cast<size_t>(at)];
-    return {};
+    const ColumnView& given = batch.columns[static_cast<size_t>(at)];
+    value_columns_[column] = &given;
+    return given.type().SameValues(field.type) ? Status() : CastColumn(column, given);
   }
   if (merges && functions_[column] != MergeFunction::kReplace && field.nullable) {
     return FillColumn(column, batch.num_rows);
   }
   return Status::Invalid("column '" + field.name + "' is missing: the rows have " +
                          batch.schema.ToString());
+}
+
+// What can't be cast is left to who encodes it to refuse.
+Status BatchEncoder::CastColumn(size_t column, const ColumnView& given) {
+  const Field& field = schema_->row->columns()[column];
+  if (given.type().id == TypeId::kNull || !MayCast(given.type(), field.type)) return {};
+  auto cast = CastExactly(given, field.type);
+  if (!cast.ok()) return cast.status().WithContext("column '" + field.name + "'");
+  return Keep(column, *std::move(cast));
 }
 
 // Ones for a count, else nulls.
@@ -99,18 +113,32 @@ Status BatchEncoder::FillColumn(size_t column, int64_t rows) {
     else
       builder.AppendNull();
   }
-  filled_.emplace_back();
-  builder.Finish(filled_.back().get());
-  FLINT_ASSIGN_OR_RETURN(auto view, ColumnView::Make(builder.type(), *filled_.back()));
+  OwnedArray array;
+  builder.Finish(array.get());
+  return Keep(column, std::move(array));
+}
+
+Status BatchEncoder::Keep(size_t column, OwnedArray array) {
+  filled_.push_back(std::move(array));
+  const DataType type = schema_->row->columns()[column].type.Plain();
+  FLINT_ASSIGN_OR_RETURN(auto view, ColumnView::Make(type, *filled_.back()));
   filled_views_.push_back(std::move(view));
   value_columns_[column] = &filled_views_.back();
   return {};
 }
 
+// Of what is only needed to encode: an encoder that is kept keeps no caller's columns.
+void BatchEncoder::LetGo() {
+  key_columns_ = {};
+  value_columns_.clear();
+  filled_views_.clear();
+  filled_.clear();
+}
+
 Status BatchEncoder::NextPiece(PieceOrder order, int64_t rows_max) {
   const int64_t count = std::min({rows_max, piece_rows_, num_rows_ - next_});
   keys_.Clear();
-  FLINT_RETURN_IF_ERROR(key_encoder_.Append(key_columns_, next_, count, &keys_));
+  FLINT_RETURN_IF_ERROR(key_encoder_.Append(key_columns_.views, next_, count, &keys_));
   if (with_rows_) FLINT_RETURN_IF_ERROR(rows_.Encode(value_columns_, next_, count));
   if (with_rows_ && count > 0) {
     const char* end = rows_.row(count - 1).data() + rows_.row(count - 1).size();
@@ -120,6 +148,7 @@ Status BatchEncoder::NextPiece(PieceOrder order, int64_t rows_max) {
   for (int64_t i = 0; i < count; ++i) views_[static_cast<size_t>(i)] = keys_[i];
   if (order != PieceOrder::kAsGiven) sorter_.Sort(views_, order == PieceOrder::kAll, &order_);
   next_ += count;
+  if (!more()) LetGo();
   return {};
 }
 

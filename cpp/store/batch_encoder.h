@@ -66,7 +66,10 @@ class BatchEncoder {
   Status BindValues(const BatchView& batch, BatchUse use);
   Status BindColumn(const BatchView& batch, size_t column, BatchUse use);
   Status CheckNames(const BatchView& batch) const;
+  Status CastColumn(size_t column, const ColumnView& given);
   Status FillColumn(size_t column, int64_t rows);
+  void LetGo();
+  Status Keep(size_t column, OwnedArray array);
 
   std::shared_ptr<const TableSchema> schema_;
   const std::vector<MergeFunction> functions_;
@@ -74,9 +77,9 @@ class BatchEncoder {
   RowEncoder rows_;
   KeySorter sorter_;
 
-  std::vector<ColumnView> key_columns_;
+  SelectedColumns key_columns_;
   std::vector<const ColumnView*> value_columns_;
-  std::vector<OwnedArray> filled_;  // columns that the batch doesn't have
+  std::vector<OwnedArray> filled_;  // columns that the batch doesn't have, or in another type
   std::vector<ColumnView> filled_views_;
   int64_t num_rows_ = 0;
   int64_t next_ = 0;

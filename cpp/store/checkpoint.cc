@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "base/file.h"
+#include "base/interrupt.h"
 #include "store/database.h"
 #include "store/directory.h"
 #include "store/rocksdb_status.h"
@@ -31,6 +32,7 @@ Status SyncFilesOf(const std::string& directory, bool linked_too) {
   std::error_code error;
   for (std::filesystem::directory_iterator it(directory, error), end; !error && it != end;
        it.increment(error)) {
+    FLINT_RETURN_IF_ERROR(CheckInterrupt());
     struct stat info;
     std::string file = it->path().string();
     if (::stat(file.c_str(), &info) != 0) return ErrnoStatus("stat", file, errno);

@@ -2,9 +2,12 @@
 
 #include <rocksdb/metadata.h>
 
+#include <chrono>
+#include <future>
 #include <utility>
 
 #include "base/fork.h"
+#include "base/interrupt.h"
 #include "store/directory.h"
 #include "store/rocksdb_status.h"
 
@@ -259,11 +262,24 @@ std::vector<Family*> Database::AllFamilies() const {
   return all;
 }
 
+// By a thread of its own, so that this one can be told to end it.
 Status Database::Compact(Family* family) {
   FLINT_ASSIGN_OR_RETURN(auto pin, EnterToWrite());
+  std::atomic<bool> canceled{false};
   rocksdb::CompactRangeOptions options;
   options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
-  return From(db_->CompactRange(options, family, nullptr, nullptr), "compact");
+  options.canceled = &canceled;
+  auto compaction = std::async(std::launch::async, [&] {
+    return From(db_->CompactRange(options, family, nullptr, nullptr), "compact");
+  });
+  Status interrupted;
+  while (interrupted.ok() &&
+         compaction.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {
+    interrupted = CheckInterrupt();
+  }
+  canceled.store(!interrupted.ok());
+  Status outcome = compaction.get();
+  return interrupted.ok() ? outcome : interrupted;
 }
 
 uint64_t Database::LastSequence() const {

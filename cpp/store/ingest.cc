@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/fork.h"
+#include "base/interrupt.h"
 #include "store/directory.h"
 #include "store/rocksdb_status.h"
 
@@ -35,6 +36,18 @@ size_t BufferBytes(const Database& database) {
   const uint64_t all = std::clamp<uint64_t>(database.memory().bytes() / 4, 1 << 20, 256 << 20);
   return static_cast<size_t>(database.helpers().threads() > 1 ? all / 2 : all);
 }
+
+// Ends what a helper does for an ingestion once that is in vain.
+class UntilStopped : public InterruptScope {
+ public:
+  explicit UntilStopped(const std::atomic<bool>& stop) : stop_(stop) {}
+
+ protected:
+  bool Asked() override { return stop_.load(std::memory_order_relaxed); }
+
+ private:
+  const std::atomic<bool>& stop_;
+};
 
 }  // namespace
 
@@ -76,6 +89,7 @@ Ingestion::~Ingestion() {
     for (auto& run : runs_) static_cast<void>(run.release());  // they are the parent's
     return;
   }
+  stop_.store(true);
   if (spill_ != nullptr) spill_->Cancel();
   runs_.clear();
   std::error_code error;
@@ -100,6 +114,7 @@ Status Ingestion::Add(const BatchView& rows) {
     }
     rows_sorted_ += static_cast<int64_t>(encoder_.size());
     if (filling_.full()) FLINT_RETURN_IF_ERROR(Spill());
+    FLINT_RETURN_IF_ERROR(CheckInterrupt());
   }
   return {};
 }
@@ -115,7 +130,10 @@ Status Ingestion::Spill() {
   FLINT_RETURN_IF_ERROR(Settle());
   std::swap(filling_, spilling_);
   runs_.emplace_back();
-  spill_ = std::make_shared<Task>([this] { spilled_ = Write(&spilling_); });
+  spill_ = std::make_shared<Task>([this] {
+    UntilStopped scope(stop_);
+    spilled_ = Write(&spilling_);
+  });
   helpers().Offer(spill_);
   return Tell();
 }
@@ -228,6 +246,7 @@ Status Ingestion::WritePart(RunReader* rows, const rocksdb::Options& options, Pa
 Status Ingestion::Wrote(int64_t rows) {
   rows_written_.fetch_add(rows);
   FLINT_RETURN_IF_ERROR(table_->database()->Enter().status());
+  FLINT_RETURN_IF_ERROR(CheckInterrupt());
   return std::this_thread::get_id() == caller_ ? Tell() : Status();
 }
 

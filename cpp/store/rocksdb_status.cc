@@ -1,5 +1,8 @@
 #include "store/rocksdb_status.h"
 
+#include <cerrno>
+#include <cstring>
+
 namespace flint {
 namespace {
 
@@ -10,6 +13,17 @@ const char* HintFor(const rocksdb::Status& status) {
     return " (raise the limit of open files, `ulimit -n`)";
   }
   return "";
+}
+
+// RocksDB keeps of errno only how the system calls it, at the end of its text.
+int ErrorNumberOf(const rocksdb::Status& status) {
+  constexpr int kErrorNumbers = 134;  // more than any system has
+  if (status.IsNoSpace()) return ENOSPC;
+  const std::string text = status.ToString();
+  for (int number = 1; number < kErrorNumbers; ++number) {
+    if (text.ends_with(std::string(": ") + std::strerror(number))) return number;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -34,7 +48,7 @@ Status FromRocksDb(const rocksdb::Status& status, std::string_view what,
     case rocksdb::Status::kShutdownInProgress:
       return Status::Closed(std::move(message));
     default:
-      return Status::IO(std::move(message));
+      return Status::IO(std::move(message), ErrorNumberOf(status));
   }
 }
 

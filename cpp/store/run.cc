@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/interrupt.h"
 namespace flint {
 namespace {
 
@@ -127,6 +128,7 @@ Status RunFile::WriteAll(RunReader* run) {
     FLINT_ASSIGN_OR_RETURN(bool more, run->Next());
     if (!more || out.size() >= kMarkedBytes) {
       FLINT_RETURN_IF_ERROR(file.Append(out));
+      FLINT_RETURN_IF_ERROR(CheckInterrupt());
       out.clear();
     }
     if (!more) return file.Close();

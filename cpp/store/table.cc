@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/interrupt.h"
 #include "store/rocksdb_status.h"
 
 namespace flint {
@@ -66,6 +67,7 @@ Status Table::Write(WriteKind kind, const BatchView& rows) {
     batch.Clear();
     FLINT_RETURN_IF_ERROR(Context(AppendPiece(kind, *encoder, &batch)));
     FLINT_RETURN_IF_ERROR(Context(database_->Write(&batch, /*sorted=*/true)));
+    if (encoder->more()) FLINT_RETURN_IF_ERROR(CheckInterrupt());
   }
   return {};
 }
@@ -78,6 +80,7 @@ Status Table::AppendTo(WriteKind kind, const BatchView& rows, rocksdb::WriteBatc
   while (encoder->more()) {
     FLINT_RETURN_IF_ERROR(Context(encoder->NextPiece(OrderOf(kind))));
     FLINT_RETURN_IF_ERROR(Context(AppendPiece(kind, *encoder, batch)));
+    if (encoder->more()) FLINT_RETURN_IF_ERROR(CheckInterrupt());
   }
   return {};
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/arrow_builder.h"
+#include "base/interrupt.h"
 #include "key/key_decoder.h"
 #include "row/row_decoder.h"
 #include "store/encoder_loan.h"
@@ -103,6 +104,7 @@ Result<OwnedArray> Table::GetMany(const BatchView& keys, const GetOptions& optio
   }
   Found found;
   while (encoder->more()) {
+    FLINT_RETURN_IF_ERROR(CheckInterrupt());
     FLINT_RETURN_IF_ERROR(Context(encoder->NextPiece(PieceOrder::kAll, kReadRows)));
     FLINT_RETURN_IF_ERROR(Context(found.Read(*database_, family_, *encoder, snapshot.get())));
     FLINT_RETURN_IF_ERROR(Context(key_decoder.Append(encoder->keys(), key_out)));

@@ -6,6 +6,8 @@ wrong and where. All of them survive pickling, so they cross from a worker to yo
 
 from __future__ import annotations
 
+import os
+
 __all__ = [
     "BusyError",
     "ClosedError",
@@ -37,7 +39,20 @@ class BusyError(FlintError):
 
 
 class StorageError(FlintError, OSError):
-    """The system refused (a full disk, a missing permission): mend the system."""
+    """The system refused (a full disk, a missing permission): mend the system.
+
+    `errno` is the system's number, where it gave one: `errno.ENOSPC` for a full disk.
+    """
+
+    __str__ = Exception.__str__  # an OSError would put the number before its message
+
+    def __init__(self, message: str = "", errno: int | None = None) -> None:
+        super().__init__(message)
+        self.errno = errno
+        self.strerror = None if errno is None else os.strerror(errno)
+
+    def __reduce__(self) -> tuple[type[StorageError], tuple[str, int | None], dict[str, object]]:
+        return type(self), (str(self), self.errno), self.__dict__
 
 
 class CorruptionError(FlintError):

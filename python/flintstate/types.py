@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 __all__ = ["ArrowArrayLike", "ArrowSchemaLike", "ArrowStreamLike", "TableLike"]
 
@@ -13,6 +13,7 @@ class ArrowSchemaLike(Protocol):
     def __arrow_c_schema__(self) -> object: ...
 
 
+@runtime_checkable
 class ArrowArrayLike(Protocol):
     """An array or one batch: pyarrow's, nanoarrow's and the like."""
 
@@ -21,6 +22,7 @@ class ArrowArrayLike(Protocol):
     ) -> tuple[object, object]: ...
 
 
+@runtime_checkable
 class ArrowStreamLike(Protocol):
     """Many batches or chunks: tables and readers of pyarrow, polars, pandas, duckdb."""
 

@@ -198,4 +198,4 @@ def _storage_errors(path: Path) -> Iterator[None]:
             f"{path}: there is no such object; was it deleted, or the storage moved?"
         ) from None
     except OSError as error:
-        raise StorageError(f"{path}: {error.strerror or error}") from error
+        raise StorageError(f"{path}: {error.strerror or error}", error.errno) from error

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, Self, overload
+from weakref import WeakValueDictionary
 
 import pyarrow as pa
 
 from flintstate import _core
-from flintstate.errors import InvalidError
+from flintstate.errors import BusyError, InvalidError, NotFoundError
 from flintstate.options import parse_size
 from flintstate.paths import PathLike, local_path
 from flintstate.store.table import MergeFunction, Table
@@ -24,10 +26,11 @@ class Snapshot:
     It keeps what was there then from being cleared away: close it, or use it in a `with`.
     """
 
-    __slots__ = ("_native",)
+    __slots__ = ("_native", "_store")
 
-    def __init__(self, native: _core.Snapshot) -> None:
+    def __init__(self, native: _core.Snapshot, store: Store) -> None:
         self._native = native
+        self._store = store  # which is open as long as this is held
 
     def close(self) -> None:
         """Lets go of it. Scans that were made with it go on."""
@@ -108,11 +111,12 @@ class Store:
     ...                         value=pa.schema([("name", pa.string())]))
     ...     users[7] = {"name": "Ada"}
 
-    One process has it open at a time (any number may with `read_only=True`); its threads share it.
+    One process has it open at a time (any number may with `read_only=True`); its threads share it,
+    and `Store.opened` gives it to whoever does not have it.
     A forked child that uses its parent's store gets `ClosedError`.
     """
 
-    __slots__ = ("_native", "_path")
+    __slots__ = ("__weakref__", "_native", "_path")
 
     def __init__(self, native: _core.Store, path: str) -> None:
         self._native = native
@@ -155,17 +159,35 @@ class Store:
         if threads is not None and threads < 1:
             raise InvalidError(f"threads={threads}: give at least 1, or None")
         name = local_path(path, "path")
-        native = _core.Store(
-            os.fsencode(name),
-            memory=0 if memory is None else parse_size(memory, "memory"),
-            durability=durability,
-            read_only=read_only,
-            create=create,
-            compression=compression,
-            read_mode=read_mode,
-            threads=threads or 0,
-        )
-        return cls(native, name)
+        with _saying_who_has_it(name):
+            native = _core.Store(
+                os.fsencode(name),
+                memory=0 if memory is None else parse_size(memory, "memory"),
+                durability=durability,
+                read_only=read_only,
+                create=create,
+                compression=compression,
+                read_mode=read_mode,
+                threads=threads or 0,
+            )
+        store = cls(native, name)
+        if not read_only:
+            _opened[os.path.realpath(name)] = store
+        return store
+
+    @classmethod
+    def opened(cls, path: PathLike) -> Store:
+        """The store that this process has open there for writing, such as an earlier cell's.
+
+        Raises NotFoundError where there is none.
+
+        >>> assert Store.opened(store.path) is store
+        """
+        name = local_path(path, "path")
+        store = _open_at(name)
+        if store is None:
+            raise NotFoundError(f"{name}: this process has no store open there")
+        return store
 
     @property
     def path(self) -> str:
@@ -226,11 +248,11 @@ class Store:
         if key is None and value is None:
             if descending or defaults or merge:
                 raise InvalidError(f"table {name!r}: these options want key= and value= beside")
-            return Table(self._native, name)
+            return self._bound(Table(self._native, name))
         if key is None or value is None:
             missing = "key" if key is None else "value"
             raise InvalidError(f"table {name!r}: give {missing}= too, or neither of both")
-        return Table(
+        table = Table(
             self._native,
             name,
             key=key,
@@ -240,6 +262,11 @@ class Store:
             defaults=dict(defaults or {}),
             merge=dict(merge or {}),
         )
+        return self._bound(table)
+
+    def _bound(self, table: Table) -> Table:
+        table._store = self
+        return table
 
     def tables(self) -> list[str]:
         """The names of all tables, sorted."""
@@ -251,7 +278,7 @@ class Store:
 
     def snapshot(self) -> Snapshot:
         """The store as it is now, for scans and gets that are to see the same."""
-        return Snapshot(self._native.snapshot())
+        return Snapshot(self._native.snapshot(), self)
 
     def batch(self) -> Batch:
         """Writes to several tables as one, in a `with`."""
@@ -293,3 +320,24 @@ class Store:
     def __repr__(self) -> str:
         state = "closed" if self.closed else "open"
         return f"Store({self._path!r}, {state})"
+
+
+_opened: WeakValueDictionary[str, Store] = WeakValueDictionary()
+"""The stores that were opened for writing, by their real paths."""
+
+
+def _open_at(name: str) -> Store | None:
+    store = _opened.get(os.path.realpath(name))
+    return None if store is None or store.closed else store
+
+
+@contextlib.contextmanager
+def _saying_who_has_it(name: str) -> Iterator[None]:
+    try:
+        yield
+    except BusyError as error:
+        if _open_at(name) is None:
+            raise
+        raise BusyError(
+            f"{error}: Store.opened({name!r}) gives the one that is open, its close() closes it"
+        ) from None

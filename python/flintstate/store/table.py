@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
 import pyarrow as pa
 
 from flintstate import _core
 from flintstate.store.scan import Scan
-from flintstate.types import TableLike
+from flintstate.store.views import Items, Keys, Row, Values, keys_of, rows_of
+from flintstate.types import ArrowArrayLike, ArrowStreamLike, TableLike
 
 if TYPE_CHECKING:
-    from flintstate.store.store import Snapshot
+    from flintstate.store.store import Snapshot, Store
 
 __all__ = ["IngestProgress", "MergeFunction", "Row", "Table"]
-
-Row: TypeAlias = dict[str, object]
-"""The value columns of one row, by name."""
 
 MergeFunction: TypeAlias = Literal[
     "append", "sum", "min", "max", "count", "first", "last", "bit_and", "bit_or", "bit_xor"
 ]
 
 Default = TypeVar("Default")
+ABSENT = object()
 
 
 class IngestProgress(NamedTuple):
@@ -36,8 +35,9 @@ class IngestProgress(NamedTuple):
 class Table(_core.Table):
     """A typed, ordered map: `Store.table` makes it.
 
-    As a mapping it takes single rows. A key is a tuple of the key columns' values, or the value
-    itself where there is one column; a row is a dict of the value columns.
+    As a mapping it takes single rows, with the methods of a dict. A key is a tuple of the key
+    columns' values, or the value itself where there is one column; a row is a dict of the value
+    columns.
 
     >>> clicks[1, when] = {"url": "/", "ms": 3}
     >>> clicks[1, when]["ms"]
@@ -47,19 +47,28 @@ class Table(_core.Table):
     >>> del clicks[1, when]
 
     Batches take the same to a million rows and more a second: `put`, `get_many`, `delete`, `merge`,
-    `scan`, `ingest`. Anything that speaks Arrow's C interface goes in; columns are found by name.
+    `scan`, `ingest`. Anything that speaks Arrow's C interface goes in; columns are found by name,
+    and cast where all their values are exactly of the table's type. A table is such a thing itself:
+    `pyarrow.table(clicks)`, `polars.DataFrame(clicks)`, `duckdb.sql("from clicks")`.
 
     Threads may share a table. All operations raise `ClosedError` once the store is closed, and
     `InvalidError` where columns or values are not the table's, saying which.
     """
 
-    __slots__ = ()
+    __slots__ = ("_store",)
+    _store: Store  # which is open as long as this is held
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The key columns and the value columns, as `scan` gives them."""
+        return pa.schema([*self.key_schema, *self.value_schema])
 
     def put(self, rows: TableLike) -> None:
         """Writes rows: key columns and value columns. Of rows with equal keys the last one wins.
 
         Large inputs are written some thousand rows at a time, each such part as one; `Store.batch`
-        makes one write of any number of them.
+        makes one write of any number of them. What ends it early (Ctrl-C, a wrong value in a later
+        batch) leaves the parts that were written.
 
         >>> clicks.put(pa.table({"user": [1], "at": [when], "url": ["/"], "ms": [3]}))
         """
@@ -160,7 +169,8 @@ class Table(_core.Table):
                 None if columns is None else list(columns),
                 None if snapshot is None else snapshot._native,
                 batch_rows,
-            )
+            ),
+            self,
         )
 
     def ingest(
@@ -170,7 +180,8 @@ class Table(_core.Table):
 
         Made for first loads and large additions: past the memtable and the log, larger than memory
         by way of temporary files in the store's directory. Nothing is seen of it until it is done;
-        then all of it is durable against a power cut. Of equal keys the last one wins.
+        then all of it is durable against a power cut. What ends it early (Ctrl-C, an error of
+        `rows` or `progress`) leaves the table as it was. Of equal keys the last one wins.
 
         >>> clicks.ingest(pa.RecordBatchReader.from_batches(batches[0].schema, batches))
         """
@@ -190,30 +201,69 @@ class Table(_core.Table):
         """Sizes of the table; what is estimated says so in its name."""
         return self._statistics()
 
-    def keys(self) -> Iterator[object]:
+    def keys(self) -> Keys:
         """All keys, in order: tuples, or bare values where there is one key column."""
-        names = self.key_schema.names
-        for batch in self.scan(columns=names):
-            columns = [batch.column(name).to_pylist() for name in names]
-            yield from columns[0] if len(columns) == 1 else zip(*columns, strict=True)
+        return Keys(self)
 
-    def items(self) -> Iterator[tuple[object, Row]]:
+    def items(self) -> Items:
         """All keys and rows, in the keys' order."""
-        key_names, value_names = self.key_schema.names, self.value_schema.names
-        for batch in self.scan():
-            keys = [batch.column(name).to_pylist() for name in key_names]
-            rows = batch.select(value_names).to_pylist()
-            yield from zip(
-                keys[0] if len(keys) == 1 else zip(*keys, strict=True), rows, strict=True
-            )
+        return Items(self)
 
-    def values(self) -> Iterator[Row]:
+    def values(self) -> Values:
         """All rows, in the order of their keys."""
-        for _, row in self.items():
-            yield row
+        return Values(self)
+
+    @overload
+    def pop(self, key: object) -> Row: ...
+    @overload
+    def pop(self, key: object, default: Default) -> Row | Default: ...
+    def pop(self, key: object, default: object = ABSENT) -> object:
+        """Takes a row out and gives it, or `default`; KeyError where there is neither."""
+        row = self.get(key, ABSENT)
+        if row is not ABSENT:
+            del self[key]
+        elif default is ABSENT:
+            raise KeyError(key)
+        return default if row is ABSENT else row
+
+    def popitem(self) -> tuple[object, Row]:
+        """Takes out what has the last key, and gives both; KeyError where nothing is left."""
+        for batch in self.scan(reverse=True, limit=1):
+            [key], [row] = keys_of(self, batch), rows_of(self, batch)
+            del self[key]
+            return key, row
+        raise KeyError(f"popitem: table {self.name!r} is empty")
+
+    def setdefault(self, key: object, default: Row) -> Row:
+        """The row of a key; where there is none, `default` becomes it."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def update(
+        self, other: TableLike | Mapping[object, Row] | Iterable[tuple[object, Row]]
+    ) -> None:
+        """Writes what is in a mapping, in pairs of key and row, or (as `put`) in a table."""
+        if isinstance(other, ArrowStreamLike | ArrowArrayLike):
+            return self.put(other)
+        for key, row in other.items() if isinstance(other, Mapping) else other:
+            self[key] = row
+
+    def clear(self) -> None:
+        """Deletes all rows."""
+        self.delete_range()
+
+    def __arrow_c_schema__(self) -> object:
+        return self.schema.__arrow_c_schema__()
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.scan().__arrow_c_stream__(requested_schema)
 
     def __iter__(self) -> Iterator[object]:
-        return self.keys()
+        return iter(self.keys())
+
+    def __reversed__(self) -> Iterator[object]:
+        return reversed(self.keys())
 
     def __len__(self) -> int:
         """Counts by walking over all keys; `statistics()` has an estimate that costs nothing."""

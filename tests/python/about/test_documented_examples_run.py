@@ -64,7 +64,7 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str,
 
 @pytest.mark.parametrize("example", [*examples()], ids=lambda example: example.name)
 def test_an_example_in_a_docstring_runs(example: doctest.DocTest, names: dict[str, Any]) -> None:
-    if any("Store.open" in part.source for part in example.examples):
+    if any("Store.open(" in part.source for part in example.examples):
         names["store"].close()  # one promise of memory at a time
     example.globs = {**example.globs, **names}
     said: list[str] = []

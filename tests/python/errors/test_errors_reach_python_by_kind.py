@@ -1,5 +1,8 @@
 """A Status of the core becomes the subclass of FlintError that stands for its kind."""
 
+import copy
+import errno
+import os
 import pickle
 
 import pytest
@@ -37,6 +40,22 @@ def test_an_error_survives_pickling(kind: str) -> None:
     assert type(again) is type(raised.value)
     assert str(again) == "said once"
     assert again.args == raised.value.args
+
+
+def test_what_the_system_refused_has_its_number() -> None:
+    with pytest.raises(OSError, match=r"^write /a/b: the disk is full$") as raised:
+        _core._raise_error("IO", "write /a/b: the disk is full", errno.ENOSPC)
+    for error in (raised.value, copy.copy(raised.value), pickle.loads(pickle.dumps(raised.value))):
+        assert type(error) is flintstate.StorageError
+        assert error.errno == errno.ENOSPC
+        assert error.strerror == os.strerror(errno.ENOSPC)
+        assert str(error) == "write /a/b: the disk is full"
+
+
+def test_a_refusal_without_a_number_has_none() -> None:
+    with pytest.raises(flintstate.StorageError) as raised:
+        _core._raise_error("IO", "something")
+    assert raised.value.errno is None
 
 
 def test_ok_raises_nothing() -> None:

@@ -12,7 +12,7 @@ import pytest
 import flintstate as fs
 
 BEGIN = """
-import pathlib, resource, signal, sys
+import errno, pathlib, resource, signal, sys
 import pyarrow as pa, flintstate as fs
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -33,6 +33,7 @@ def refused(work):
         work()
     except fs.StorageError as error:
         assert str(path) in str(error), error
+        assert error.errno == errno.EFBIG, error
     else:
         raise AssertionError("a full disk went unnoticed")
 
