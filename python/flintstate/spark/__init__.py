@@ -11,5 +11,13 @@ except ImportError as error:
 from flintstate.process import KeyedProcessFunction
 from flintstate.spark.keyed import Keyed, keyed
 from flintstate.spark.reading import collect_garbage, read_state
+from flintstate.state.times import from_millis
 
-__all__ = ["Keyed", "KeyedProcessFunction", "collect_garbage", "keyed", "read_state"]
+__all__ = [
+    "Keyed",
+    "KeyedProcessFunction",
+    "collect_garbage",
+    "from_millis",
+    "keyed",
+    "read_state",
+]
