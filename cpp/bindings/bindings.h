@@ -13,6 +13,7 @@ void BindRows(py::module_& m);
 void BindKey(py::module_& m);
 void BindKeyCodec(py::module_& m);
 void BindOperators(py::module_& m);
+void BindPutOut(py::module_& m);
 void BindRowLoop(py::module_& m);
 void BindTimerLoop(py::module_& m);
 

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/arrow_builder.h"
 #include "base/arrow_column.h"
 #include "bindings/pybind.h"
+#include "bindings/python_row.h"
 #include "bindings/python_scalar.h"
 
 namespace flint {
@@ -30,15 +33,17 @@ class ColumnObjects {
   py::object list_;
 };
 
-// Gathers tuples into columns. Exact: what would have to be converted is refused.
+// Gathers tuples into columns, by the rules by which a state takes a value (python_value.h):
+// nothing is changed to fit.
 class RowGatherer {
  public:
-  // Which schemas it can gather: flat ones.
-  static bool Takes(const Schema& schema);
+  // Throws where no row can be of the schema.
   explicit RowGatherer(const Schema& schema);
 
-  // False, and nothing was taken, where the row does not fit as it is.
-  bool Add(PyObject* row);
+  // The columns that it makes: of the plain types.
+  const Schema& schema() const { return schema_; }
+  // Invalid, with the column and the value, where the row does not fit; nothing was taken then.
+  Status Add(PyObject* tuple);
   int64_t size() const { return size_; }
   // Whether it should be emptied, lest a column of strings outgrow its offsets.
   bool full() const { return bytes_ > kBytesMax; }
@@ -52,16 +57,28 @@ class RowGatherer {
     bool null = false;
     char slot[32] = {};
     std::string_view bytes;
+    py::object copied;  // what `bytes` looks at, where that is not the value itself
+  };
+  // Values that are nested wait as rows of their column alone, and are decoded together.
+  struct Packed {
+    std::unique_ptr<const PythonRow> row;
+    std::string bytes;
+    std::vector<size_t> ends;
   };
   struct Column {
-    DataType type;
+    Field field;
     std::optional<PythonScalar> scalar;
+    std::optional<Packed> packed;
     Cell cell;
   };
 
-  static bool Read(PyObject* value, Column* column);
+  static Column MakeColumn(const Field& field);
+  static Status Read(PyObject* value, Column* column);
+  static Status ReadBytes(PyObject* value, Column* column);
   void Append(size_t k);
+  void Decode(Packed* packed, ColumnBuilder* out) const;
 
+  Schema schema_;
   std::vector<Column> columns_;
   BatchBuilder builder_;
   int64_t size_ = 0;

@@ -18,6 +18,7 @@ PYBIND11_MODULE(_core, m) {
   flint::BindStateGathering(m);
   flint::BindStateSorted(m);
   flint::BindOperators(m);
+  flint::BindPutOut(m);
   flint::BindRowLoop(m);
   flint::BindTimerLoop(m);
 }

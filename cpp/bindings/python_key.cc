@@ -62,7 +62,7 @@ Result<PythonKey> PythonKey::Make(std::shared_ptr<const KeySchema> schema) {
 Result<PythonKey::Node> PythonKey::MakeNode(const KeyPart& part) {
   Node node{&part, {}, {}, {}};
   if (!IsBytes(part) && !IsNested(part)) {
-    Result<PythonScalar> scalar = PythonScalar::Make(part.type);
+    Result<PythonScalar> scalar = PythonScalar::Make(part.type, Counts::kTaken);
     if (!scalar.ok()) return InColumn(part, scalar.status());
     node.scalar = *std::move(scalar);
   }

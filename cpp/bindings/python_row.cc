@@ -24,7 +24,8 @@ Result<std::unique_ptr<const PythonRow>> PythonRow::Make(std::shared_ptr<const R
   row->layout_.type = DataType(TypeId::kStruct);
   row->layout_.type.children = row->schema_->columns().fields;
   row->layout_.tuple = row->schema_->current().layout;
-  FLINT_ASSIGN_OR_RETURN(row->value_, PythonValue::Make(row->layout_, "", form));
+  Counts counts = bare ? Counts::kRefused : Counts::kTaken;
+  FLINT_ASSIGN_OR_RETURN(row->value_, PythonValue::Make(row->layout_, "", form, counts));
   return std::unique_ptr<const PythonRow>(std::move(row));
 }
 

@@ -34,7 +34,8 @@ enum class StructForm { kDict, kNamedTuple };
 class PythonValue {
  public:
   // `path` is the value's name in messages.
-  static Result<PythonValue> Make(const ValueLayout& layout, std::string path, StructForm form);
+  static Result<PythonValue> Make(const ValueLayout& layout, std::string path, StructForm form,
+                                  Counts counts);
 
   // Writes a value that is not None: one of fixed width at out[at], any other to the end of `out`.
   Status Write(PyObject* value, size_t at, std::string* out) const;
@@ -84,6 +85,7 @@ class PythonRow {
       std::shared_ptr<const RowSchema> schema, StructForm form = StructForm::kNamedTuple);
 
   const RowSchema& schema() const { return *schema_; }
+  const std::shared_ptr<const RowSchema>& shared_schema() const { return schema_; }
 
   // Appends the row that `value` makes to `out`, in the newest version. Invalid where it does not
   // fit; `out` is then as it was. Python code of the value's own may run meanwhile: `out` must not

@@ -132,9 +132,9 @@ Status FixedBinaryToSlot(const DataType& type, PyObject* value, char* slot) {
 }
 
 // Cut at a character, not within one.
-std::string Shortened(std::string text) {
-  if (text.size() <= kReprMax) return text;
-  size_t end = kReprMax;
+std::string Shortened(std::string text, size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  size_t end = bytes_max;
   while (end > 0 && (text[end] & 0xC0) == 0x80) --end;
   return text.substr(0, end) + "...";
 }
@@ -144,11 +144,16 @@ std::string Shortened(std::string text) {
 Status WrongValue(const std::string& expected, PyObject* value) {
   PyErr_Clear();
   if (value == Py_None) return Status::Invalid("expected " + expected + ", got None");
+  std::string repr = ShortRepr(value, kReprMax);
+  return Status::Invalid("expected " + expected + ", got " + Py_TYPE(value)->tp_name +
+                         (repr.empty() ? "" : " " + repr));
+}
+
+std::string ShortRepr(PyObject* value, size_t bytes_max) {
   auto text = py::reinterpret_steal<py::object>(PyObject_Repr(value));
   const char* repr = text ? PyUnicode_AsUTF8(text.ptr()) : nullptr;
   PyErr_Clear();
-  return Status::Invalid("expected " + expected + ", got " + Py_TYPE(value)->tp_name +
-                         (repr != nullptr ? " " + Shortened(repr) : ""));
+  return repr != nullptr ? Shortened(repr, bytes_max) : "";
 }
 
 Status TakePythonError(const std::string& doing) {
@@ -156,8 +161,8 @@ Status TakePythonError(const std::string& doing) {
   return Status::Invalid(doing + ": " + error.what());
 }
 
-Result<PythonScalar> PythonScalar::Make(const DataType& type) {
-  PythonScalar scalar(type);
+Result<PythonScalar> PythonScalar::Make(const DataType& type, Counts counts) {
+  PythonScalar scalar(type, counts);
   if (type.id == TypeId::kTimestamp) {
     FLINT_ASSIGN_OR_RETURN(scalar.zone_, ZoneOf(type));
   }
@@ -194,6 +199,9 @@ Status PythonScalar::ToSlot(PyObject* value, char* slot) const {
     case TypeId::kFixedBinary:
       return FixedBinaryToSlot(type_, value, slot);
     default:
+      if (counts_ == Counts::kRefused && PyLong_Check(value)) {
+        return WrongValue(type_.ToString(), value);
+      }
       return TemporalToSlot(type_, value, slot);
   }
 }

@@ -46,18 +46,18 @@ py::object AsSequence(PyObject* value) {
 
 }  // namespace
 
-Result<PythonValue> PythonValue::Make(const ValueLayout& layout, std::string path,
-                                      StructForm form) {
+Result<PythonValue> PythonValue::Make(const ValueLayout& layout, std::string path, StructForm form,
+                                      Counts counts) {
   PythonValue value(layout, std::move(path), form);
   bool nested = layout.type.id == TypeId::kStruct || layout.type.IsList();
   if (!nested && layout.fixed && layout.type.id != TypeId::kNull) {
-    FLINT_ASSIGN_OR_RETURN(value.scalar_, PythonScalar::Make(layout.type));
+    FLINT_ASSIGN_OR_RETURN(value.scalar_, PythonScalar::Make(layout.type, counts));
   }
   for (const MemberLayout& member : layout.tuple.members) {
     std::string inner = layout.type.IsList()  ? value.path_ + "[]"
                         : value.path_.empty() ? member.name
                                               : value.path_ + "." + member.name;
-    FLINT_ASSIGN_OR_RETURN(PythonValue child, Make(member.value, std::move(inner), form));
+    FLINT_ASSIGN_OR_RETURN(PythonValue child, Make(member.value, std::move(inner), form, counts));
     if (layout.type.id == TypeId::kMap) child.named_tuple_ = py::type::of(py::tuple());
     value.children_.push_back(std::move(child));
     value.names_.push_back(

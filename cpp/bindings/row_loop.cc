@@ -124,7 +124,7 @@ class RowLoop {
     auto result = py::reinterpret_steal<py::object>(PyObject_Vectorcall(
         function_.ptr(), arguments + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
     if (!result) throw py::error_already_set();
-    put_out_.TakeAll(result);
+    put_out_.TakeAll(result, function_);
   }
 
   std::shared_ptr<BackendBinding> owner_;

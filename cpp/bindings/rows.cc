@@ -33,7 +33,7 @@ std::vector<ColumnDefault> DefaultsOf(const Schema& schema, const py::dict& defa
     auto column = name.cast<std::string>();
     int k = schema.IndexOf(column);
     if (k < 0) Check(Status::Invalid("defaults: there is no column '" + column + "'"));
-    Rows one = Rows::Make(Unwrap(RowSchema::Make({{schema[static_cast<size_t>(k)]}})), true, true);
+    Rows one = Rows::Make(Unwrap(RowSchema::Make({{schema[static_cast<size_t>(k)]}})), true, false);
     packed.push_back({column, Unwrap(one.objects->PackValue(0, value.ptr()))});
   }
   return packed;

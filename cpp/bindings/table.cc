@@ -34,7 +34,7 @@ std::vector<ColumnDefault> DefaultsOf(const Schema& schema, const py::dict& defa
     int at = schema.IndexOf(column);
     if (at < 0) Check(Status::Invalid("defaults: there is no value column '" + column + "'"));
     auto alone = Unwrap(RowSchema::Make({{schema[static_cast<size_t>(at)]}}));
-    auto packer = Unwrap(PythonRow::ForCell(alone));
+    auto packer = Unwrap(PythonRow::ForTable(alone));
     packed.push_back({column, Unwrap(packer->PackValue(0, value.ptr()))});
   }
   return packed;

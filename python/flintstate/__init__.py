@@ -30,6 +30,7 @@ from flintstate.state import (
     Ttl,
     ValueState,
 )
+from flintstate.state.times import from_millis
 from flintstate.store import Batch, Scan, Snapshot, Store, Table
 
 __all__ = [
@@ -67,4 +68,5 @@ __all__ = [
     "build_info",
     "decode_keys",
     "encode_keys",
+    "from_millis",
 ]

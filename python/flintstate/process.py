@@ -99,7 +99,8 @@ class Context(StateFactory):
 
 
 class KeyedProcessFunction(ABC, Generic[R]):
-    """A function with keyed state. Rows are named tuples; what is put out are tuples.
+    """A function with keyed state. Rows are named tuples; what is put out are tuples, whose values
+    fit their columns as a state's do.
 
     >>> class Count(KeyedProcessFunction):
     ...     def open(self, ctx):
@@ -121,7 +122,8 @@ class KeyedProcessFunction(ABC, Generic[R]):
         """Called for each row, with its key as the current one. Yields rows to put out."""
 
     def on_timer(self, time: int, ctx: Context) -> Iterable[tuple[object, ...]] | None:
-        """Called when a timer is due, with its key as the current one; `time` in milliseconds."""
+        """Called when a timer is due, with its key as the current one; `time` in milliseconds, of
+        which `from_millis` makes a datetime."""
         return None
 
     def on_late(self, row: R, ctx: Context) -> Iterable[tuple[object, ...]] | None:

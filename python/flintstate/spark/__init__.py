@@ -11,12 +11,14 @@ except ImportError as error:
 from flintstate.process import Context, KeyedProcessFunction
 from flintstate.spark.keyed import Keyed, keyed
 from flintstate.spark.reading import collect_garbage, read_state
+from flintstate.state.times import from_millis
 
 __all__ = [
     "Context",
     "Keyed",
     "KeyedProcessFunction",
     "collect_garbage",
+    "from_millis",
     "keyed",
     "read_state",
 ]

@@ -64,11 +64,8 @@ class Carrier:
             groups = range(handle.groups.first, handle.groups.last + 1)
             backend = RocksDbBackend(bucket.backend, handle.groups.max_parallelism, groups)
             runner.begin(backend, clock)
-            for batch in runner.fire():
+            for batch in runner.call(_chunks(payloads)):
                 yield frame(batch)
-            for rows in _chunks(payloads):
-                for batch in runner.run(rows):
-                    yield frame(batch)
             self._finish(bucket.commit(batch_id), runner, state)
         except BaseException:  # the end of a generator that Spark gives up, too
             bucket.close()

@@ -19,7 +19,7 @@ from flintstate.checkpoint.storage import Storage
 from flintstate.errors import InvalidError, NotFoundError
 from flintstate.spark.labels import choose_labels
 
-__all__ = ["Claim", "claim_query", "who_am_i"]
+__all__ = ["Claim", "claim_query", "is_claimed", "who_am_i"]
 
 _CLAIM = "claim"
 _QUERY = "query"
@@ -146,6 +146,15 @@ def claim_query(storage: Storage, query_id: str, batch: int) -> None:
             f"state directory {storage.root}: query {content['query_id']} uses it, this is query "
             f"{query_id}: each query (each checkpointLocation) needs a state= of its own"
         )
+
+
+def is_claimed(storage: Storage) -> bool:
+    """Whether a query uses the state directory."""
+    try:
+        storage.read(_QUERY)
+    except NotFoundError:
+        return False
+    return True
 
 
 def who_am_i() -> tuple[int, str]:

@@ -6,14 +6,12 @@ column: half of what handing a row over costs. Where no batch can come near the 
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 import pyarrow as pa
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from flintstate.spark.listening import StartListener
+from flintstate.spark.listening import as_it_starts
 
 __all__ = ["bytes_a_row_max", "hand_over_by_count"]
 
@@ -40,24 +38,11 @@ def hand_over_by_count(session: SparkSession, schema: pa.Schema, packer: str) ->
     if width is None or not 0 < records * width <= _BATCH_BYTES_MAX:
         return
     if session.conf.get(_BYTES, None) is None:
-        session.streams.addListener(_Starting(session, packer))
+        as_it_starts(session, packer, _hand_over_by_count)
 
 
-class _Starting(StartListener):
-    """Waits for one query to start."""
-
-    def __init__(self, session: SparkSession, packer: str) -> None:
-        self._session = session
-        self._packer = packer
-
-    def onQueryStarted(self, event: Any) -> None:  # noqa: N802
-        java: Any = self._session._jsparkSession
-        # Where it has ended already, or Spark has these under other names, it runs as it would.
-        with contextlib.suppress(Py4JError, AttributeError):
-            execution = java.streams().get(str(event.id)).streamingQuery()
-            if f" {self._packer}(" in execution.analyzedPlan().toString():
-                execution.sparkSessionForStream().conf().set(_BYTES, _UNBOUNDED)
-                self._session.streams.removeListener(self)
+def _hand_over_by_count(execution: Any) -> None:
+    execution.sparkSessionForStream().conf().set(_BYTES, _UNBOUNDED)
 
 
 def _width(data_type: pa.DataType) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import pyarrow as pa
 from pyspark import cloudpickle
@@ -30,14 +30,16 @@ from flintstate.spark.carrier import HANDLE_SPARK, Carrier
 from flintstate.spark.claim import Claim
 from flintstate.spark.frames import carried_schema, unfolded
 from flintstate.spark.handing_over import hand_over_by_count
-from flintstate.spark.packing import PACKED_SPARK, Packer
+from flintstate.spark.packing import PACKED_SPARK, PACKER, Packer
 from flintstate.spark.runner import BatchRunner, RowRunner, Runner
 from flintstate.spark.schemas import (
     arrow_schema,
     event_time_column,
     key_schema,
+    output_schema,
     watermark_metadata,
 )
+from flintstate.spark.starting import claim_as_it_starts
 from flintstate.spark.triggers import watch_triggers
 
 __all__ = ["Keyed", "keyed"]
@@ -134,10 +136,9 @@ class Keyed:
     def _run(self, runner: Runner, schema: SchemaLike, time: tuple[str, int] | None) -> DataFrame:
         session = self.df.sparkSession
         output = _struct(schema)
-        runner.output = arrow_schema(output, "output")
+        runner.output = output_schema(output)
         _check_pickles(runner)
-        if not self.df.isStreaming:
-            raise InvalidError("keyed() needs a stream: this DataFrame is not one (readStream)")
+        _check_stream(self.df)
         storage = open_storage(self.state)
         if len(storage.root.encode()) > ROOT_BYTES_MAX:
             raise InvalidError(f"state={storage.root}: longer than {ROOT_BYTES_MAX} bytes")
@@ -155,9 +156,9 @@ class Keyed:
             storage.root, claim, self.local_dir, runner, limits, operator=secrets.token_bytes(16)
         )
         packer = Packer(
-            self._names, claim.labels, claim.max_parallelism, self.schema, storage.root,
-            claim.state_id.hex(),
-        )  # fmt: skip
+            self._names, claim.labels, claim.max_parallelism, self.schema, claim.state_id.hex()
+        )
+        claim_as_it_starts(session, packer.__name__, storage)
         hand_over_by_count(session, self.schema, packer.__name__)
         packed = self.df.mapInArrow(packer, PACKED_SPARK)
         timeout = GroupStateTimeout.NoTimeout
@@ -182,6 +183,17 @@ def _check_pickles(runner: Runner) -> None:
             f"the function can't be sent to workers: {error}. Make what can't be pickled (a "
             "session, a lock, a connection) in open(ctx), which runs there"
         ) from error
+
+
+def _check_stream(df: DataFrame) -> None:
+    if not df.isStreaming:
+        raise InvalidError("keyed() needs a stream: this DataFrame is not one (readStream)")
+    java: Any = df._jdf
+    if f" {PACKER}" in java.queryExecution().analyzed().toString():
+        raise InvalidError(
+            "keyed() over what another keyed() puts out: a query has one. Write the first one's "
+            "rows to a table (writeStream), and read them from there in a query of its own"
+        )
 
 
 def _number(session: SparkSession, name: str, default: int) -> int:

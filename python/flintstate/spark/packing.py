@@ -5,7 +5,6 @@ A packed row is a bucket's label, a time, where it was made, and Arrow IPC bytes
 
 from __future__ import annotations
 
-import datetime as dt
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,16 +13,12 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from flintstate import _core
-from flintstate.checkpoint.storage import open_storage
-from flintstate.spark.claim import claim_query, who_am_i
 from flintstate.spark.worker import settle_worker
 
-__all__ = ["FAR_FUTURE", "PACKED_ARROW", "PACKED_SPARK", "Packer", "unpack"]
+__all__ = ["PACKED_ARROW", "PACKED_SPARK", "PACKER", "Packer", "unpack"]
 
-# A packed row is never late for Spark: lateness is judged by us, row by row.
-# (Later times overflow the nanoseconds of pandas.)
-FAR_FUTURE = dt.datetime(2200, 1, 1, tzinfo=dt.UTC)
-
+# The time is null: so a packed row is late for Spark at no watermark, however far it went. Lateness
+# is judged by us, row by row.
 PACKED_SPARK = "bucket int, time timestamp, partition int, ordinal int, payload binary"
 PACKED_ARROW = pa.schema(
     [
@@ -34,6 +29,9 @@ PACKED_ARROW = pa.schema(
         pa.field("payload", pa.binary()),
     ]
 )
+
+PACKER = "Packer_"
+"""What all packers' names in Spark's plans begin with."""
 
 # A payload for each bucket comes to about so many bytes, all of them together to no more than the
 # second figure. Spark's JVM copies payloads as arrays; its collector has to go over all of its heap
@@ -53,13 +51,12 @@ class Packer:
     labels: tuple[int, ...]
     max_parallelism: int
     schema: pa.Schema
-    state: str | None = None
     name: str = "of_rows"
 
     @property
     def __name__(self) -> str:
         """What it is called in Spark's plans."""
-        return f"Packer_{self.name}"
+        return f"{PACKER}{self.name}"
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         splitter = _core.KeySplitter(
@@ -68,7 +65,6 @@ class Packer:
             len(self.labels),
         )
         settle_worker()
-        self._claim_in_first_batch()
         context = TaskContext.get()
         partition = context.partitionId() if context else 0
         ordinal = 0
@@ -83,19 +79,12 @@ class Packer:
         if payloads.size:
             yield self._emit(payloads, partition, ordinal)
 
-    def _claim_in_first_batch(self) -> None:
-        """Here, since the carrier is not called for a first batch without rows."""
-        if self.state is not None:
-            batch, query = who_am_i()
-            if batch == 0:
-                claim_query(open_storage(self.state), query, batch)
-
     def _emit(self, payloads: _Payloads, partition: int, ordinal: int) -> pa.RecordBatch:
         buckets, packed = payloads.finish()
         count = len(buckets)
         columns = [
             [self.labels[b] for b in buckets],
-            [FAR_FUTURE] * count,
+            [None] * count,
             [partition] * count,
             [ordinal] * count,
             packed,

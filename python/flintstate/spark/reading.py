@@ -20,7 +20,7 @@ from flintstate.paths import PathLike, absolute_path, path_text
 from flintstate.spark.bucket import Bucket
 from flintstate.spark.claim import Claim
 
-__all__ = ["collect_garbage", "read_state"]
+__all__ = ["collect_garbage", "committed", "read_state"]
 
 _OPERATOR = "applyInPandasWithState"
 
@@ -42,7 +42,7 @@ def read_state(
 
     >>> read_state(spark, checkpoint="/data/checkpoint", state="n").where("user = 3").show()
     """
-    handles = _committed(spark, path_text(checkpoint, "checkpoint"), batch_id)
+    handles = committed(spark, path_text(checkpoint, "checkpoint"), batch_id)
     storage = _storage_of(handles, root)
     reader = _Reader(storage.root, _claim(storage, handles[0]).key_schema, state)
     schema = _schema_of(reader, storage, handles)
@@ -64,7 +64,7 @@ def collect_garbage(
     Safe beside a running query as long as `age_min_s` stays at its hour; with less, stop the query
     first. `batches_retained` must not be below Spark's `minBatchesToRetain`.
     """
-    handles = _committed(spark, path_text(checkpoint, "checkpoint"), None)
+    handles = committed(spark, path_text(checkpoint, "checkpoint"), None)
     return collect_orphans(
         _storage_of(handles, root),
         handles,
@@ -128,8 +128,11 @@ def _schema_of(reader: _Reader, storage: Storage, handles: list[Handle]) -> pa.S
     raise NotFoundError(f"state '{reader.state}': none of the buckets at {storage.root} has it")
 
 
-def _committed(spark: SparkSession, checkpoint: str, batch_id: int | None) -> list[Handle]:
-    """The handles in Spark's state, one for each bucket."""
+def committed(spark: SparkSession, checkpoint: str, batch_id: int | None) -> list[Handle]:
+    """The handles in Spark's state, one for each bucket that was called.
+
+    Raises NotFoundError where there is none, InvalidError where the query is not one of keyed().
+    """
     operators = spark.read.format("state-metadata").load(checkpoint)
     found = operators.where(F.col("operatorName") == _OPERATOR).select("operatorId").first()
     if found is None:

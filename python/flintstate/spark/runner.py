@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from flintstate import _core
 from flintstate.errors import InvalidError
 from flintstate.process import PROCESSING_TIME_ONLY, Context, KeyedProcessFunction, TimeMode
-from flintstate.spark.rows import row_type, to_batch
+from flintstate.spark.rows import fitted, row_type
 from flintstate.state.rocksdb import RocksDbBackend
 
 __all__ = ["BatchRunner", "Clock", "RowRunner", "Runner"]
@@ -60,9 +60,17 @@ class Runner(ABC):
         self._clock = clock
         self._context = Context(backend, clock.processing_time, _NO_EVENT_TIME[self.mode])
 
+    def call(self, chunks: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """All that one call puts out. Timers fire before the rows, and behind them those that came
+        to be due meanwhile: for one at or before the watermark Spark would not call again."""
+        yield from self.fire()
+        for rows in chunks:
+            yield from self.run(rows)
+        yield from self.fire()
+
     @abstractmethod
     def fire(self) -> Iterator[pa.RecordBatch]:
-        """Fires the timers that are due; gives what they put out."""
+        """Fires the timers that are due, and those that they make due; gives what they put out."""
 
     @abstractmethod
     def run(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -115,29 +123,18 @@ class BatchRunner(Runner):
     def run(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         _, rows = self._split_late(rows)
         if rows.num_rows:
-            for batch in self._function(rows, self._context) or ():
-                yield self._fit(batch)
+            for batch in self._batches(self._function(rows, self._context)):
+                yield fitted(batch, self.output)
 
-    def _fit(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        if not isinstance(batch, pa.RecordBatch):
-            raise InvalidError(
-                f"process_batches: {type(batch).__name__} put out, not a RecordBatch"
-            )
-        if set(batch.schema.names) != set(self.output.names):
-            raise InvalidError(
-                f"output batch: its columns are {batch.schema.names}, the schema's "
-                f"{self.output.names}"
-            )
-        arrays = []
-        for field in self.output:
-            try:
-                arrays.append(batch.column(field.name).cast(field.type))
-            except pa.ArrowException as error:
-                raise InvalidError(
-                    f"output batch: column '{field.name}' is {batch.column(field.name).type}, the "
-                    f"schema has {field.type}: {error}"
-                ) from error
-        return pa.RecordBatch.from_arrays(arrays, schema=self.output)
+    def _batches(self, result: object) -> Iterable[object]:
+        if result is None:
+            return ()
+        if isinstance(result, Iterable) and not isinstance(result, pa.RecordBatch):
+            return result
+        raise InvalidError(
+            f"process_batches: the function returned a {type(result).__name__}: it yields record "
+            "batches, or returns a list of them"
+        )
 
 
 class RowRunner(Runner):
@@ -165,9 +162,7 @@ class RowRunner(Runner):
         with _no_garbage_collection():
             if watermark is not None:
                 self._backend.advance_watermark(watermark)
-                loop.begin(watermark, event_time=True, function=self._function.on_timer)
-                yield from self._drained(loop)
-            loop.begin(now, event_time=False, function=self._function.on_timer)
+            loop.begin(watermark, now, self._function.on_timer)
             yield from self._drained(loop)
 
     def run(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -188,11 +183,7 @@ class RowRunner(Runner):
 
     def _drained(self, loop: _core.RowLoop | _core.TimerLoop) -> Iterator[pa.RecordBatch]:
         while (put_out := loop.next()) is not None:
-            gathered, misfits = put_out
-            if gathered is not None:
-                yield pa.record_batch(gathered)
-            if misfits:
-                yield to_batch(misfits, self.output)
+            yield pa.record_batch(put_out)
 
     def _begin_loop(self, schema: pa.Schema) -> _core.RowLoop:
         key = pa.schema([schema.field(name) for name in self._key_names])

@@ -9,7 +9,9 @@ from pyspark.sql.pandas.types import to_arrow_type
 
 from flintstate.errors import InvalidError
 
-__all__ = ["arrow_schema", "event_time_column", "key_schema", "watermark_metadata"]
+__all__ = [
+    "arrow_schema", "event_time_column", "key_schema", "output_schema", "watermark_metadata",
+]  # fmt: skip
 
 _WATERMARK = "spark.watermarkDelayMs"
 _ATOMIC = (
@@ -22,15 +24,22 @@ _ATOMIC = (
 def arrow_schema(schema: T.StructType, what: str) -> pa.Schema:
     """The Arrow schema in which rows of a Spark schema are handed over; timestamps are in UTC.
 
-    Raises InvalidError for a type that can't pass, naming the column.
+    All is nullable: what Spark knows of that may change from one plan to the next. Raises
+    InvalidError for a type that can't pass, naming the column.
+    """
+    return pa.schema([(f.name, _nullable(f.type)) for f in output_schema(schema, what)])
+
+
+def output_schema(schema: T.StructType, what: str = "output") -> pa.Schema:
+    """The Arrow schema of what functions put out: not null where the Spark schema says so.
+
+    Raises InvalidError as `arrow_schema` does.
     """
     names = [field.name for field in schema.fields]
     for name in names:
         if names.count(name) > 1:
             raise InvalidError(f"{what}: there are two columns '{name}': rename one")
-    return pa.schema(
-        [pa.field(f.name, _arrow_type(f.dataType, f"{what}: column '{f.name}'")) for f in schema]
-    )
+    return pa.schema([_arrow_field(f, f"{what}: column '{f.name}'") for f in schema])
 
 
 def key_schema(schema: pa.Schema, columns: tuple[str, ...]) -> pa.Schema:
@@ -56,6 +65,13 @@ def event_time_column(df: DataFrame) -> tuple[str, int] | None:
             f"columns {names} all carry a watermark: select one, or drop the mark of the others "
             "(F.col(name).alias(name, metadata={}))"
         )
+    for field in marked:
+        if not isinstance(field.dataType, T.TimestampType):
+            raise InvalidError(
+                f"column '{field.name}' carries the watermark, and is a "
+                f"{field.dataType.simpleString()}: event time is a timestamp; of a window select "
+                f"one end in its place (F.col('{field.name}.end'))"
+            )
     return (marked[0].name, int(marked[0].metadata[_WATERMARK])) if marked else None
 
 
@@ -64,20 +80,36 @@ def watermark_metadata(delay_ms: int) -> dict[str, int]:
     return {_WATERMARK: delay_ms}
 
 
+def _arrow_field(field: T.StructField, where: str) -> pa.Field:
+    return pa.field(field.name, _arrow_type(field.dataType, where), field.nullable)
+
+
 def _arrow_type(data_type: T.DataType, where: str) -> pa.DataType:
     if isinstance(data_type, T.ArrayType):
-        return pa.list_(_arrow_type(data_type.elementType, where))
+        element = _arrow_type(data_type.elementType, where)
+        return pa.list_(pa.field("item", element, data_type.containsNull))
     if isinstance(data_type, T.MapType):
         key = _arrow_type(data_type.keyType, where)
-        return pa.map_(key, _arrow_type(data_type.valueType, where))
+        value = _arrow_type(data_type.valueType, where)
+        return pa.map_(key, pa.field("value", value, data_type.valueContainsNull))
     if isinstance(data_type, T.StructType):
-        fields = [(f.name, _arrow_type(f.dataType, f"{where}.{f.name}")) for f in data_type]
-        return pa.struct(fields)
+        return pa.struct([_arrow_field(f, f"{where}.{f.name}") for f in data_type])
     if not isinstance(data_type, _ATOMIC) or isinstance(data_type, T.UserDefinedType):
         raise InvalidError(
             f"{where}: type {data_type.simpleString()} can't cross to Python: cast it, or drop it"
         )
     return to_arrow_type(data_type, timezone="UTC")
+
+
+def _nullable(data_type: pa.DataType) -> pa.DataType:
+    """The type, with nulls allowed at any depth."""
+    if pa.types.is_list(data_type):
+        return pa.list_(_nullable(data_type.value_type))
+    if pa.types.is_map(data_type):
+        return pa.map_(data_type.key_type, _nullable(data_type.item_type))
+    if pa.types.is_struct(data_type):
+        return pa.struct([(f.name, _nullable(f.type)) for f in data_type])
+    return data_type
 
 
 def _has_map(data_type: pa.DataType) -> bool:

@@ -31,6 +31,23 @@ def to_millis(instant: Instant) -> int:
     return instant
 
 
+def from_millis(millis: int) -> dt.datetime:
+    """The time that is so many milliseconds after 1970, as a datetime in UTC: what a function that
+    has a timer's time, the watermark or the clock puts into a timestamp column, or a state.
+
+    Raises `InvalidError` where a datetime can't hold it.
+
+    >>> from_millis(1_767_225_600_000)
+    datetime.datetime(2026, 1, 1, 0, 0, tzinfo=datetime.timezone.utc)
+    """
+    try:
+        return _AWARE_EPOCH + millis * _MILLISECOND
+    except OverflowError:
+        raise InvalidError(
+            f"{millis} milliseconds since 1970: a datetime is of the years 1 to 9999"
+        ) from None
+
+
 def system_clock() -> int:
     """Now, by the system's clock."""
     return time.time_ns() // 1_000_000

@@ -1,5 +1,6 @@
 """Errors name the way to the value, what was expected and what came; nothing is rounded."""
 
+import datetime as dt
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -78,6 +79,15 @@ def test_any_mapping_is_a_row() -> None:
     assert rows.unpack(rows.pack(Lazy(a=1))) == {"a": 1, "b": None}
     with pytest.raises(fs.InvalidError, match="there is no column 'c'"):
         rows.pack(Lazy(a=1, c=2))
+
+
+def test_in_a_table_a_time_may_be_a_count_of_its_unit() -> None:
+    rows = _core.Rows(pa.schema([("at", pa.timestamp("us")), ("took", pa.duration("s"))]))
+    row: Any = rows.unpack(rows.pack({"at": -1, "took": 90}))
+    assert row["at"] == dt.datetime(1969, 12, 31, 23, 59, 59, 999999)
+    assert row["took"] == dt.timedelta(seconds=90)
+    with pytest.raises(fs.InvalidError, match=r"expected timestamp\[us\], within its range"):
+        rows.pack({"at": 2**63})
 
 
 def test_a_list_that_changes_while_it_is_read_is_refused() -> None:

@@ -96,27 +96,10 @@ def test_what_is_put_out_comes_in_the_order_of_the_calls_in_several_batches(run:
     assert [(row["user"], row["what"]) for row in got] == made
 
 
-def test_rows_that_need_converting_keep_their_place(run: Any) -> None:
-    output = pa.schema([("n", pa.int64()), ("at", pa.timestamp("us", "UTC"))])
-    naive = dt.datetime(2026, 1, 1)
-
-    def mixed(row: Any, ctx: Context, n: Any) -> list[tuple[object, ...]]:
-        return [(1, naive.replace(tzinfo=dt.UTC)), (2, naive), (3.0, None), (4, None)]
-
-    got = run(users(1, 2), mixed, output)
-    assert [row["n"] for row in got] == [1, 2, 3, 4] * 2
-    assert [row["at"] for row in got] == [naive.replace(tzinfo=dt.UTC)] * 2 + [None] * 2 + [
-        naive.replace(tzinfo=dt.UTC)
-    ] * 2 + [None] * 2
-
-
 def test_the_first_row_that_does_not_fit_is_shown(run: Any) -> None:
-    with pytest.raises(InvalidError, match=r"\('one', 'row 0'\).*column 'user' is int64"):
+    message = r"output row \('one', 'row 0'\): column 'user': expected int64, got str 'one'"
+    with pytest.raises(InvalidError, match=message):
         run(users(1), lambda row, ctx, n: [(1, "fits"), ("one", row.what)], KEYED)
-    with pytest.raises(InvalidError, match="1 values, the schema has 2"):
-        run(users(1), lambda row, ctx, n: [(1,)], KEYED)
-    with pytest.raises(InvalidError, match="a tuple is expected"):
-        run(users(1), lambda row, ctx, n: ["ab"], KEYED)
 
 
 def test_what_the_function_raises_comes_through(run: Any) -> None:
@@ -126,7 +109,7 @@ def test_what_the_function_raises_comes_through(run: Any) -> None:
 
     with pytest.raises(LookupError, match="the user's own"):
         run(users(1), late, KEYED)
-    with pytest.raises(TypeError, match="not iterable"):
+    with pytest.raises(InvalidError, match=r"process_element: expected tuples .*, got int 7"):
         run(users(1), lambda row, ctx, n: 7, KEYED)
 
 

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from spark_streams import Feed
 
-from flintstate.spark import KeyedProcessFunction, keyed
+from flintstate.spark import KeyedProcessFunction, from_millis, keyed
 
 T0 = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 OUT = "user long, what string, at long"
@@ -38,13 +38,28 @@ class Session(KeyedProcessFunction[Any]):
 
 
 class Soon(KeyedProcessFunction[Any]):
-    """Sets a timer by the clock that is due at once; it fires when the bucket is called again."""
+    """Sets a timer by the clock a millisecond ahead: it fires when the bucket is called again."""
 
     def process_element(self, row: Any, ctx: Any) -> None:
-        ctx.register_processing_time_timer(ctx.current_processing_time)
+        ctx.register_processing_time_timer(ctx.current_processing_time + 1)
 
     def on_timer(self, time: int, ctx: Any) -> Iterator[tuple[Any, ...]]:
         yield ctx.current_key, "soon", 0
+
+
+class Due(KeyedProcessFunction[Any]):
+    """Sets timers at each row's own time, be it late, and says when that was."""
+
+    def process_element(self, row: Any, ctx: Any) -> None:
+        ctx.register_event_time_timer(row.at)
+        if ctx.current_watermark is not None:
+            ctx.register_event_time_timer(ctx.current_watermark)
+
+    def on_timer(self, time: int, ctx: Any) -> Iterator[tuple[Any, ...]]:
+        yield ctx.current_key, from_millis(time)
+
+    def on_late(self, row: Any, ctx: Any) -> None:
+        self.process_element(row, ctx)
 
 
 def seconds(at: dt.datetime) -> int:
@@ -85,6 +100,29 @@ def test_timers_fire_in_buckets_without_rows_and_late_rows_are_told(
     feed.add(user=[4], at=at)
     rows = feed.drain(keyed(stream, "user", state=feed.state).process(Session(), schema=OUT))
     assert (3, "quiet", 90) in rows
+
+
+def test_timers_that_are_due_as_they_are_set_do_not_wait(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    feed = feed_of(spark, tmp_path, *BATCHES)
+    stream = keyed(feed.stream().withWatermark("at", "2 seconds"), "user", state=feed.state)
+    fired = feed.drain(stream.process(Due(), schema="user long, at timestamp not null"))
+    at_rows = [(1, 0), (1, 3), (1, 4), (2, 1), (2, 20), (2, 21)]
+    at_watermarks = [(1, -1), (2, -1), (1, 18), (2, 18), (3, 19)]
+    assert sorted((user, seconds(at.replace(tzinfo=dt.UTC))) for user, at in fired) == sorted(
+        at_rows + at_watermarks
+    )
+
+
+def test_the_last_day_of_all_is_a_time_like_any_other(spark: SparkSession, tmp_path: Path) -> None:
+    last = round((dt.datetime(9999, 12, 31, tzinfo=dt.UTC) - T0).total_seconds())
+    feed = feed_of(spark, tmp_path, [(1, 0)], [(1, last)], [(1, last + 1), (2, last), (1, 90)])
+    stream = keyed(feed.stream().withWatermark("at", "2 seconds"), "user", state=feed.state)
+    rows = feed.drain(stream.process(Session(), schema=OUT))
+    assert sorted(rows) == sorted([
+        (1, "row", 0), (1, "row", last), (1, "row", last + 1), (2, "row", last), (1, "late", 90),
+    ])  # fmt: skip
 
 
 def test_whole_batches_without_late_rows(spark: SparkSession, tmp_path: Path) -> None:

@@ -73,6 +73,19 @@ def test_two_watermarks(feed: Feed) -> None:
         keyed(twice, "user", state=feed.state).process(Count(), schema=OUT)
 
 
+def test_a_window_as_event_time(feed: Feed) -> None:
+    windows = feed.stream().withWatermark("at", "1 second").groupBy(F.window("at", "1 minute"))
+    counts = windows.count()
+    with refused(r"'window' carries the watermark.*struct.*F.col\('window.end'\)"):
+        keyed(counts, "count", state=feed.state).process(Count(), schema=OUT)
+
+
+def test_a_keyed_stream_behind_another(feed: Feed) -> None:
+    first = keyed(feed.stream(), "user", state=feed.state).process(Count(), schema=OUT)
+    with refused(r"over what another keyed\(\) puts out"):
+        keyed(first.where("n > 1"), "user", state=feed.state + "-2").process(Count(), schema=OUT)
+
+
 def test_functions(feed: Feed) -> None:
     function = Count()
     function.lock = threading.Lock()  # type: ignore[attr-defined]
@@ -98,9 +111,8 @@ def test_another_key_or_number_of_buckets(feed: Feed) -> None:
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ((2, "two"), "column 'n' is int64, 'two' does not fit"),
-        ((2,), "1 values, the schema has 2"),
-        ("two", "a tuple is expected"),
+        ((2, "two"), "column 'n': expected int64, got str 'two'"),
+        ("two", "expected a tuple of (user: int64, n: int64), got str"),
     ],
 )
 def test_rows_that_do_not_fit_are_shown(feed: Feed, row: Any, message: str) -> None:
