@@ -10,7 +10,7 @@ import contextlib
 import os
 import secrets
 import shutil
-import time
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +29,8 @@ class ObjectInfo:
 
     name: str
     size: int
-    age_s: float
+    modified: float
+    """When it was written, by the storage's clock."""
 
 
 class Storage(Protocol):
@@ -68,6 +69,9 @@ class Storage(Protocol):
 
     def delete(self, name: str) -> None:
         """Removes an object; one that is not there is no error."""
+
+    def now(self) -> float:
+        """What the storage's clock says, by which objects are dated: seconds since 1970."""
 
 
 def open_storage(location: str | os.PathLike[str]) -> Storage:
@@ -151,18 +155,21 @@ class LocalStorage:
         return str(target)
 
     def list(self, prefix: str) -> Iterator[ObjectInfo]:
-        now = time.time()
         for path in sorted((self._root / prefix).rglob("*")):
             with contextlib.suppress(FileNotFoundError):
                 status = path.stat()
                 if path.is_file():
                     name = path.relative_to(self._root).as_posix()
-                    yield ObjectInfo(name, status.st_size, now - status.st_mtime)
+                    yield ObjectInfo(name, status.st_size, status.st_mtime)
 
     def delete(self, name: str) -> None:
         target = self._path(name)
         with _storage_errors(target):
             target.unlink(missing_ok=True)
+
+    def now(self) -> float:
+        with _storage_errors(self._root), tempfile.TemporaryFile(dir=self._root) as file:
+            return os.fstat(file.fileno()).st_mtime
 
     def _path(self, name: str) -> Path:
         parts = name.split("/")

@@ -7,7 +7,7 @@ back to its undo point (hard links made when it was last opened), or restoring.
 After a call that has committed, the store may stay open (keeping.py). Then `rest` ends the call,
 and `resume` begins the next one. Whoever wants it meanwhile rings the bell and waits for the lock.
 
-Directory of a bucket:  lock  bell  db-ID/  undo/  uploads/ID/{files/,plan,steps,done}  private/
+Directory of a bucket:  lock  bell  db-ID/  undo/  uploads/ID/{files/,plan,steps,done}  private/ID/
 A store's directory has a name that no other had: what still writes into one that was removed with
 all the rest, such as a store that is kept open, never meets the files of its successor.
 """
@@ -20,17 +20,18 @@ import secrets
 import shutil
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
 
 from flintstate import _core
-from flintstate.checkpoint.base import ADOPTION_AGE_MAX_S, Upload, restore_base
-from flintstate.checkpoint.handle import EMPTY_VERSION, Groups, Handle, Segment, new_version
+from flintstate.checkpoint.base import restore_base
+from flintstate.checkpoint.handle import EMPTY_VERSION, Groups, Handle, Segment, new_id
 from flintstate.checkpoint.locking import Doorbell, FileLock
 from flintstate.checkpoint.retention import delete_superseded
 from flintstate.checkpoint.storage import Storage
+from flintstate.checkpoint.upload import Upload
 from flintstate.errors import CorruptionError, FlintError, InvalidError, StorageError
 from flintstate.state.times import system_clock
 
@@ -120,8 +121,9 @@ class Bucket:
 
         What this returns counts only once Spark has committed it.
         """
-        groups, handle = self._handle.groups, self._handle
-        version = new_version()
+        committed = self._handle
+        groups, handle = committed.groups, replace(committed, root=self._storage.root)
+        version = new_id(batch)
         name = groups.name("log", version)
         path = self._storage.local_path(name)
         staged = path is None
@@ -135,12 +137,12 @@ class Bucket:
                 Path(target).unlink()
             segment = Segment(version, written.size, written.checksum, written.last_sequence)
             handle = handle.with_segment(self._storage, segment, batch)
-        base = self._adopted.result() if self._adopted else None
-        if base is not None:
-            handle = handle.with_base(self._storage, base, batch)
+            if self._segments is not None:
+                self._segments = [*self._segments, segment]
         self._handle = handle
-        self._segments = None
-        return self._rebased_if_overdue(batch)
+        if self._adopted is not None and self._adopted.done():
+            self._adopt(self._adopted, committed, batch)
+        return self._rebased_if_overdue(committed, batch)
 
     def rest(self) -> bool:
         """Ends a call that has committed; False where the bucket is to be closed, and not kept.
@@ -158,7 +160,7 @@ class Bucket:
             return False
         self.backend.rest()
         self._lock.say_busy(False)
-        if self._adopted is not None and self._adopted.result() is None:
+        if self._adopted is not None and not self._adopted.done():
             _in_background(self._upload, self._adopted)
         return True
 
@@ -307,31 +309,43 @@ class Bucket:
     def _find_upload(self) -> Upload | None:
         """The upload that the next commit may adopt; others that are of no use are removed."""
         for upload in Upload.all(self._local / "uploads"):
-            on_chain = upload.handle().version in {s.version for s in self._chain()}
-            if on_chain and upload.age_s() < ADOPTION_AGE_MAX_S:
+            if upload.continues(self._handle, {s.version for s in self._chain()}):
                 return upload
-            if self._handle.base is not None and upload.result() == self._handle.base:
+            if self._handle.base is not None and upload.handle.version == self._handle.base.version:
                 # Spark has committed it. Tidying up is never worth a failure.
                 with contextlib.suppress(FlintError):
                     delete_superseded(self._storage, self._handle, self._limits.batches_retained)
-            upload.remove()
+            upload.remove(self._storage)
         return None
 
-    def _rebased_if_overdue(self, batch: int) -> Handle:
+    def _adopt(self, upload: Upload, committed: Handle, batch: int) -> None:
+        base = upload.adopt(self._storage, committed, batch)
+        if base is None:  # its files are not in this storage: another one will be made
+            upload.remove(self._storage)
+            self._adopted = None
+            return
+        self._handle = self._handle.with_base(self._storage, base, batch)
+        self._segments = None
+
+    def _rebased_if_overdue(self, committed: Handle, batch: int) -> Handle:
         """Uploads a base in the foreground where the log has outgrown twice its bound."""
         if self._limits.log_outgrown(self._handle, self._chain(), times=2):
             upload = self._begin_upload()
-            base = upload.run(self._storage)
-            if base is not None:
-                self._handle = self._handle.with_base(self._storage, base, batch)
-                self._segments = None
+            try:
+                if upload.run(self._storage):
+                    self._adopt(upload, committed, batch)
+            finally:
+                if self.private:  # nobody else knows of it
+                    upload.remove(self._storage)
         return self._handle
 
     def _begin_upload(self) -> Upload:
-        directory = self._local / "uploads" / secrets.token_hex(8)
+        # What the bucket's directory has is the affair of whoever holds its lock.
+        parent = self._local / ("uploads" if self._shared else "private")
+        directory = parent / secrets.token_hex(8)
         directory.mkdir(parents=True)
         self.backend.checkpoint(str(directory / "files"))
-        return Upload.plan(directory, self._handle)
+        return Upload.begin(directory, self._handle)
 
     def _wants_base(self) -> bool:
         return self._adopted is None and self._limits.log_outgrown(self._handle, self._chain())

@@ -16,7 +16,7 @@ from flintstate.checkpoint.handle import Handle
 from flintstate.checkpoint.storage import Storage, open_storage
 from flintstate.errors import InvalidError
 from flintstate.spark.bucket import Bucket, Limits, empty_handle
-from flintstate.spark.claim import Claim, claim_query, who_am_i
+from flintstate.spark.claim import Claim, claim_query, refuse_if_behind, who_am_i
 from flintstate.spark.frames import frame
 from flintstate.spark.keeping import KEEPER
 from flintstate.spark.packing import unpack
@@ -43,6 +43,8 @@ class Carrier:
     limits: Limits
     operator: bytes
     """No other plan's carrier has it, not even one with the same function."""
+    epoch_seen: int
+    """Up to which batch the state directory had gone on when the query was made."""
 
     def __call__(
         self, key: tuple[int], frames: Iterable[pd.DataFrame], state: GroupState
@@ -52,6 +54,7 @@ class Carrier:
             refuse_endless_trigger()
         storage = open_storage(self.state)
         batch_id, query_id = who_am_i()
+        refuse_if_behind(storage, batch_id, self.epoch_seen)
         handle = self._handle(storage, key[0], state)
         if not state.exists:
             claim_query(storage, query_id, batch_id)

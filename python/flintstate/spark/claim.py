@@ -13,13 +13,13 @@ from typing import Any
 import pyarrow as pa
 from pyspark import TaskContext
 
-from flintstate.checkpoint.handle import Groups, new_version
+from flintstate.checkpoint.handle import Groups, new_state_id
 from flintstate.checkpoint.sealed import CLAIM, seal_json, unseal_json
 from flintstate.checkpoint.storage import Storage
 from flintstate.errors import InvalidError, NotFoundError
 from flintstate.spark.labels import choose_labels
 
-__all__ = ["Claim", "claim_query", "who_am_i"]
+__all__ = ["Claim", "claim_query", "refuse_if_behind", "who_am_i"]
 
 _CLAIM = "claim"
 _QUERY = "query"
@@ -77,7 +77,7 @@ class Claim:
             if not 1 <= count <= 8192:
                 raise InvalidError(f"buckets={buckets}: between 1 and 8192 are possible")
             labels = tuple(choose_labels(count, partitions))
-            claim = Claim(new_version(), parallelism, labels, key_schema, processing_time)
+            claim = Claim(new_state_id(), parallelism, labels, key_schema, processing_time)
             claim = claim._write(storage)
         claim._check(storage.root, key_schema, buckets, processing_time)
         return claim
@@ -145,6 +145,21 @@ def claim_query(storage: Storage, query_id: str, batch: int) -> None:
         raise InvalidError(
             f"state directory {storage.root}: query {content['query_id']} uses it, this is query "
             f"{query_id}: each query (each checkpointLocation) needs a state= of its own"
+        )
+
+
+def refuse_if_behind(storage: Storage, batch: int, epoch_seen: int) -> None:
+    """Makes sure that nobody has gone on from this query's batches without it.
+
+    Raises InvalidError where the state directory had seen a later batch before the query began.
+    """
+    if batch < epoch_seen:
+        raise InvalidError(
+            f"state directory {storage.root}: it has gone on to batch {epoch_seen}, this query "
+            f"would run batch {batch}. If its checkpoint is a copy, copy the state directory as "
+            "well, and give the query the copy as state=. If it was put back to an older batch on "
+            "purpose, and no other query uses the directory, call "
+            "collect_garbage(spark, checkpoint=..., rolled_back=True) once"
         )
 
 
