@@ -114,6 +114,17 @@ def test_files_of_the_base_before_are_not_uploaded_again(tmp_path: Path) -> None
     assert Manifest.read(storage, GROUPS, second).previous == handle
 
 
+def test_an_upload_is_of_use_on_its_chain_and_over_its_base_alone(tmp_path: Path) -> None:
+    storage = LocalStorage(tmp_path / "root")
+    handle = first_handle()
+    upload = begin(tmp_path / "one", handle, FILES)
+    assert upload.continues(handle, {handle.version, new_id(5)})
+    assert not upload.continues(handle, {new_id(4)})
+    # Files that it shares with the base before may be deleted once another one is committed.
+    other = uploaded(begin(tmp_path / "two", handle, FILES), storage)
+    assert not upload.continues(handle.with_base(storage, other, 5), {handle.version})
+
+
 def test_a_damaged_or_missing_file_is_refused_by_name_and_leaves_nothing(tmp_path: Path) -> None:
     storage = LocalStorage(tmp_path / "root")
     base = uploaded(begin(tmp_path / "up", first_handle(), FILES), storage)
