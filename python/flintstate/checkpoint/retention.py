@@ -250,6 +250,6 @@ def _nothing_missing(storage: Storage) -> Iterator[None]:
     except NotFoundError as error:
         raise NotFoundError(
             f"state directory {storage.root}: nothing was deleted, since not all that is committed "
-            f"is there: {error}. If it is being restored, or its disk was away, try again; if more "
+            f"is there ({error}). If it is being restored, or its disk was away, try again; if more "
             "batches are retained than were before, that many have to pass first"
         ) from error
