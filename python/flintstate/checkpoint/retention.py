@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from flintstate.checkpoint.base import Manifest
 from flintstate.checkpoint.handle import Groups, Handle, ObjectName, Reference, read_index
-from flintstate.checkpoint.rivals import newest_epoch, refuse_rivals
+from flintstate.checkpoint.rivals import newest_epoch, refuse_if_behind, refuse_rivals
 from flintstate.checkpoint.storage import ObjectInfo, Storage
 from flintstate.checkpoint.upload import pinned_version
 from flintstate.errors import InvalidError, NotFoundError
@@ -29,7 +29,7 @@ def delete_superseded(storage: Storage, handle: Handle, batches_retained: int) -
     """
     found = list(storage.list(handle.groups.prefix))
     with _nothing_missing(storage):
-        refuse_rivals(storage, [handle], found)
+        refuse_rivals(storage, [handle], found, newest_epoch(found))
     live, dead = _split(storage, handle, handle.batch - batches_retained)
     doomed = _names_that_are_left(storage, dead) - _live_names(storage, live)
     indexes = [info.name for info in found if "/index/" in info.name]
@@ -44,6 +44,7 @@ def collect_orphans(
     handles: Sequence[Handle],
     *,
     last_batch: int,
+    epoch_seen: int,
     batches_retained: int,
     age_min_s: float = ORPHAN_AGE_MIN_S,
     rolled_back: bool = False,
@@ -51,8 +52,10 @@ def collect_orphans(
     """Deletes what no retained handle reaches, and gives the names.
 
     `handles` are all that the coordinator has committed, one a range, at its batch `last_batch`.
-    What later batches wrote is theirs. `rolled_back` says that there are none, since the
-    coordinator was put back to that batch: what they left goes, too.
+    What later batches wrote is theirs. `epoch_seen` is the greatest epoch that the storage had
+    before the handles were read: an attempt's may be one above theirs, and no more. `rolled_back`
+    says that there are no later batches, since the coordinator was put back to that one: what they
+    left goes, too, whatever its age.
 
     Raises NotFoundError where something live is not there, and InvalidError where the storage has
     gone on without these handles; nothing is deleted then.
@@ -61,43 +64,33 @@ def collect_orphans(
         raise InvalidError(f"age_min_s={age_min_s}: an age is not negative")
     found = list(storage.list("groups/"))
     if not rolled_back:
-        _refuse_if_gone_on(storage, newest_epoch(found), last_batch)
+        refuse_if_behind(storage, last_batch + 1, epoch_seen)
         with _nothing_missing(storage):
-            refuse_rivals(storage, handles, found)
-    live = set[str]()
-    for handle in handles:
-        retained, _ = _split(storage, handle, last_batch - batches_retained)
-        live |= _live_names(storage, retained)
+            refuse_rivals(storage, handles, found, last_batch)
+    live = set[str]().union(
+        *(
+            _live_names(storage, _split(storage, handle, last_batch - batches_retained)[0])
+            for handle in handles
+        )
+    )
     _check_all_there(storage, live - {info.name for info in found})
 
-    # Pins that are of no use go first. Whoever adopts a base asks for its pin after its manifest is
-    # there, so that one of both is seen: either the manifest is, by us, or that the pin is gone.
+    # Pins that are of no use go first. Whoever adopts a base asks for its pin once its manifest is
+    # there: so either we see the manifest, or it sees that the pin is gone.
     last_epoch = newest_epoch(found) if rolled_back else last_batch
     pins = _dead_pins(storage, handles, found, last_epoch=last_epoch)
     _delete(storage, pins)
     found = [info for info in found if info.name not in pins]
     live |= _named_by_later_manifests(storage, [*found, *storage.list("groups/")], last_epoch)
-    now = storage.now()
+    until = storage.now() - (0.0 if rolled_back else age_min_s)
     pinned = _ids_of_pins(found)
     orphans = {
         info.name
         for info in found
-        if _is_old(info, now, last_batch, age_min_s)
-        and _is_orphan(storage, info, live, pinned, last_epoch)
+        if _is_old(info, until) and _is_orphan(storage, info, live, pinned, last_epoch)
     }
     _delete(storage, orphans)
     return sorted(pins | orphans)
-
-
-def _refuse_if_gone_on(storage: Storage, newest: int, last_batch: int) -> None:
-    if newest > last_batch + 1:
-        raise InvalidError(
-            f"state directory {storage.root}: it has gone on to batch {newest}, this checkpoint "
-            f"has committed batch {last_batch}: nothing was deleted. If the checkpoint is a copy, "
-            "say with root= where the copy of its state directory is. If it was put back to an "
-            "older batch on purpose, and no other query uses the directory, stop its query and "
-            "call this with rolled_back=True"
-        )
 
 
 def _check_all_there(storage: Storage, names: set[str]) -> None:
@@ -107,11 +100,10 @@ def _check_all_there(storage: Storage, names: set[str]) -> None:
             storage.readable(name).close()
 
 
-def _is_old(info: ObjectInfo, now: float, last_batch: int, age_min_s: float) -> bool:
-    name = ObjectName.parse(info.name)
-    if name is None:  # what a writer left that died, or has not named yet
-        return now - info.modified >= max(age_min_s, ORPHAN_AGE_MIN_S)
-    return name.epoch > last_batch or now - info.modified >= age_min_s
+def _is_old(info: ObjectInfo, until: float) -> bool:
+    if ObjectName.parse(info.name) is None:  # what a writer left that died, or has not named yet
+        until -= ORPHAN_AGE_MIN_S
+    return info.modified <= until
 
 
 def _is_orphan(
@@ -160,7 +152,7 @@ def _named_by_later_manifests(
         name = ObjectName.parse(text)
         if name is not None and name.kind == "base" and name.epoch > last_epoch:
             with _nothing_missing(storage):
-                manifest = Manifest.from_bytes(storage.read(text), text)
+                manifest = Manifest.from_bytes(storage.read(text), f"{storage.root}/{text}")
             named |= manifest.file_names(manifest.previous.groups)
     return named
 
@@ -250,6 +242,6 @@ def _nothing_missing(storage: Storage) -> Iterator[None]:
     except NotFoundError as error:
         raise NotFoundError(
             f"state directory {storage.root}: nothing was deleted, since not all that is committed "
-            f"is there ({error}). If it is being restored, or its disk was away, try again; if more "
+            f"is there ({error}). If it is being restored, or a disk was away, try again; if more "
             "batches are retained than were before, that many have to pass first"
         ) from error

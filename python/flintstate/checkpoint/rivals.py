@@ -15,7 +15,7 @@ from flintstate.checkpoint.handle import Handle, ObjectName, epoch_of
 from flintstate.checkpoint.storage import ObjectInfo, Storage
 from flintstate.errors import InvalidError, NotFoundError
 
-__all__ = ["newest_epoch", "refuse_rivals"]
+__all__ = ["newest_epoch", "refuse_if_behind", "refuse_rivals"]
 
 _HEADER = struct.Struct("<8sIHH16s16s24x")  # docs/format/changelog.md
 _MAGIC = b"\x89FLCH\r\n\x1a"
@@ -27,18 +27,32 @@ def newest_epoch(found: Iterable[ObjectInfo]) -> int:
     return max((name.epoch for name in names if name is not None), default=-1)
 
 
+def refuse_if_behind(storage: Storage, next_epoch: int, epoch_seen: int) -> None:
+    """Raises InvalidError where the storage had seen a later epoch than the one that comes next."""
+    if next_epoch < epoch_seen:
+        raise InvalidError(
+            f"state directory {storage.root}: it has gone on to batch {epoch_seen}, and this "
+            f"query's checkpoint is before batch {next_epoch}. If the checkpoint is a copy, the "
+            "directory is its original's: copy it as well, and give the query the copy as state= "
+            "(and collect_garbage as root=). If the query was put back to an older batch on "
+            "purpose, and no other one uses the directory, call collect_garbage(spark, "
+            f"checkpoint=..., root='{storage.root}', rolled_back=True) once, while it is stopped"
+        )
+
+
 def refuse_rivals(
-    storage: Storage, committed: Iterable[Handle], found: Iterable[ObjectInfo]
+    storage: Storage, committed: Iterable[Handle], found: Iterable[ObjectInfo], last_epoch: int
 ) -> None:
     """Raises InvalidError where someone else has committed to what is `found` in the storage.
 
-    `committed` are the handles of the ranges in question. What is older than their bases is not
-    looked at: it was when they were adopted.
+    `committed` are the handles of the ranges in question, and `last_epoch` up to which one nobody
+    but their coordinator may have committed. What is older than their bases is not looked at: it
+    was when they were adopted.
     """
     segments = defaultdict[str, dict[bytes, str]](dict)
     for info in found:
         name = ObjectName.parse(info.name)
-        if name is not None and name.kind == "log":
+        if name is not None and name.kind == "log" and name.epoch <= last_epoch:
             segments[name.prefix][name.id] = info.name
     for handle in committed:
         strangers = _strangers(storage, handle, segments.pop(handle.groups.prefix, {}))
@@ -66,8 +80,9 @@ def _refuse_successors(storage: Storage, strangers: dict[bytes, str]) -> None:
                 f"state directory {storage.root}: another query has gone on with it, to batch "
                 f"{epoch_of(version)} at least ({name}), and this one's checkpoint does not know "
                 "that. If the checkpoint was copied, copy the state directory as well, and give "
-                "the query the copy as state=. If it was put back to an older batch on purpose, "
-                "stop its query and call collect_garbage(..., rolled_back=True) once"
+                "the query the copy as state=. If no other query uses it, and this one was put "
+                "back to an older batch: call collect_garbage(spark, checkpoint=..., "
+                f"root='{storage.root}', rolled_back=True) once, while it is stopped"
             )
 
 

@@ -23,7 +23,7 @@ import pyarrow as pa
 from flintstate.checkpoint.base import PIECE, Manifest, StoredFile, new_digest
 from flintstate.checkpoint.handle import Base, Handle, new_id
 from flintstate.checkpoint.locking import FileLock
-from flintstate.checkpoint.rivals import refuse_rivals
+from flintstate.checkpoint.rivals import newest_epoch, refuse_rivals
 from flintstate.checkpoint.sealed import PIN, UPLOAD, seal_json, unseal_json, unseal_whole_ones
 from flintstate.checkpoint.storage import Storage
 from flintstate.errors import CorruptionError, FlintError, InvalidError, NotFoundError
@@ -121,7 +121,7 @@ class Upload:
             return None
         groups = self.handle.groups
         found = list(storage.list(groups.prefix))
-        refuse_rivals(storage, [committed], found)
+        refuse_rivals(storage, [committed], found, newest_epoch(found))
         stored = {info.name: info.size for info in found}
         if any(stored.get(groups.file_name(file.object)) != file.stored for file in files):
             return None
@@ -224,7 +224,7 @@ class Upload:
 def pinned_version(storage: Storage, name: str) -> bytes | None:
     """The version that a pin's upload holds; None where the pin is gone."""
     try:
-        content = unseal_json(PIN, storage.read(name), name)
+        content = unseal_json(PIN, storage.read(name), f"{storage.root}/{name}")
     except NotFoundError:
         return None
     return bytes.fromhex(content["version"])

@@ -13,10 +13,11 @@ import pyarrow as pa
 from pyspark.sql.streaming.state import GroupState
 
 from flintstate.checkpoint.handle import Handle
+from flintstate.checkpoint.rivals import refuse_if_behind
 from flintstate.checkpoint.storage import Storage, open_storage
 from flintstate.errors import InvalidError
 from flintstate.spark.bucket import Bucket, Limits, empty_handle
-from flintstate.spark.claim import Claim, claim_query, refuse_if_behind, who_am_i
+from flintstate.spark.claim import Claim, claim_query, who_am_i
 from flintstate.spark.frames import frame
 from flintstate.spark.keeping import KEEPER
 from flintstate.spark.packing import unpack

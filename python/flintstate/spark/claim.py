@@ -19,7 +19,7 @@ from flintstate.checkpoint.storage import Storage
 from flintstate.errors import InvalidError, NotFoundError
 from flintstate.spark.labels import choose_labels
 
-__all__ = ["Claim", "claim_query", "refuse_if_behind", "who_am_i"]
+__all__ = ["Claim", "claim_query", "who_am_i"]
 
 _CLAIM = "claim"
 _QUERY = "query"
@@ -145,21 +145,6 @@ def claim_query(storage: Storage, query_id: str, batch: int) -> None:
         raise InvalidError(
             f"state directory {storage.root}: query {content['query_id']} uses it, this is query "
             f"{query_id}: each query (each checkpointLocation) needs a state= of its own"
-        )
-
-
-def refuse_if_behind(storage: Storage, batch: int, epoch_seen: int) -> None:
-    """Makes sure that nobody has gone on from this query's batches without it.
-
-    Raises InvalidError where the state directory had seen a later batch before the query began.
-    """
-    if batch < epoch_seen:
-        raise InvalidError(
-            f"state directory {storage.root}: it has gone on to batch {epoch_seen}, this query "
-            f"would run batch {batch}. If its checkpoint is a copy, copy the state directory as "
-            "well, and give the query the copy as state=. If it was put back to an older batch on "
-            "purpose, and no other query uses the directory, call "
-            "collect_garbage(spark, checkpoint=..., rolled_back=True) once"
         )
 
 

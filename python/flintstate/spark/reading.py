@@ -15,6 +15,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from flintstate.checkpoint.handle import Handle
 from flintstate.checkpoint.retention import ORPHAN_AGE_MIN_S, collect_orphans
+from flintstate.checkpoint.rivals import newest_epoch
 from flintstate.checkpoint.storage import Storage, open_storage
 from flintstate.errors import InvalidError, NotFoundError
 from flintstate.spark.bucket import Bucket
@@ -70,20 +71,25 @@ def collect_garbage(
     moved.
 
     `rolled_back=True` is for a query that was put back to an older batch on purpose, before it runs
-    again: what the batches after it have left is deleted, too. No query may run meanwhile.
+    again: what the batches after it have left in the directory `root` is deleted, too. No query may
+    use it meanwhile.
 
     Raises InvalidError where the state directory is another one than the checkpoint's, or has gone
     on without it (a copied checkpoint's has), NotFoundError where something that the checkpoint
     needs is not there; nothing is deleted then.
     """
+    if rolled_back and root is None:
+        raise InvalidError("rolled_back=True: say with root= in which state directory")
+    storage = _storage_of(_committed(spark, os.fspath(checkpoint), None), root)
+    epoch_seen = newest_epoch(storage.list("groups/"))
     batch = _last_batch(spark, os.fspath(checkpoint))
     handles = _committed(spark, os.fspath(checkpoint), batch)
-    storage = _storage_of(handles, root)
     _claim(storage, handles)
     return collect_orphans(
         storage,
         handles,
         last_batch=batch,
+        epoch_seen=epoch_seen,
         batches_retained=max(batches_retained, batches_to_retain(spark)),
         age_min_s=age_min_s,
         rolled_back=rolled_back,

@@ -79,6 +79,7 @@ def test_what_retained_handles_name_stays(
         delete_superseded(history.storage, history.handles[-1], retained)
         collect_orphans(
             history.storage, history.handles[-1:], last_batch=len(history.handles) - 1,
+            epoch_seen=len(history.handles) - 1,
             batches_retained=retained, age_min_s=3600,
         )  # fmt: skip
         for handle in history.handles[-retained - 1 :]:
@@ -113,7 +114,12 @@ def test_orphans_go_when_they_are_old_enough(tmp_path: Path) -> None:
 
     def collect(age_min_s: float) -> list[str]:
         return collect_orphans(
-            history.storage, [last], last_batch=24, batches_retained=100, age_min_s=age_min_s
+            history.storage,
+            [last],
+            last_batch=24,
+            epoch_seen=24,
+            batches_retained=100,
+            age_min_s=age_min_s,
         )
 
     assert collect(60.0) == []

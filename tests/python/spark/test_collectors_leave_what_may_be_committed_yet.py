@@ -14,6 +14,7 @@ from spark_buckets import GROUPS, HUGE, KEY, Home, add, expected
 
 from flintstate.checkpoint.handle import Handle, new_id
 from flintstate.checkpoint.retention import collect_orphans, delete_superseded
+from flintstate.checkpoint.rivals import newest_epoch
 from flintstate.checkpoint.storage import LocalStorage
 from flintstate.checkpoint.upload import Upload
 from flintstate.errors import InvalidError, NotFoundError
@@ -53,9 +54,13 @@ def collect(
 ) -> list[str]:  # fmt: skip
     grow_old(home)
     return collect_orphans(
-        home.storage, [committed], last_batch=committed.batch, batches_retained=retained,
-        age_min_s=age_min_s, rolled_back=rolled_back,
+        home.storage, [committed], last_batch=committed.batch, epoch_seen=seen(home),
+        batches_retained=retained, age_min_s=age_min_s, rolled_back=rolled_back,
     )  # fmt: skip
+
+
+def seen(home: Home) -> int:
+    return newest_epoch(home.storage.list("groups/"))
 
 
 def restored(home: Home, handle: Handle) -> list[int]:
@@ -177,16 +182,28 @@ def test_what_is_young_by_the_storages_clock_stays(
     lost = home.add(handles[-1], 3, local="other")
     won = home.add(handles[-1], 3)
     monkeypatch.setattr(time, "time", lambda: 4_000_000_000.0)  # the collector's host is ahead
-    arguments = {"last_batch": 3, "batches_retained": 100, "age_min_s": 3600.0}
+    arguments = {"last_batch": 3, "epoch_seen": 3, "batches_retained": 100, "age_min_s": 3600.0}
     assert collect_orphans(home.storage, [won], **arguments) == []  # type: ignore[arg-type]
     assert collect(home, won, age_min_s=3600.0) == [GROUPS.name("log", lost.version)]
 
 
 def test_a_copied_checkpoint_that_is_behind_deletes_nothing(home: Home) -> None:
     handles = home.grow(home.first, 5)
-    with pytest.raises(InvalidError, match=r"gone on to batch 4.*committed batch 2"):
+    with pytest.raises(InvalidError, match=r"gone on to batch 4.*before batch 3"):
         collect(home, handles[3])
     assert restored(home, handles[-1]) == expected(5)
+
+
+def test_a_query_may_go_on_while_a_collector_is_at_work(home: Home) -> None:
+    handles = home.grow(home.first, 3)
+    epoch_seen = seen(home)
+    later = home.grow_from(handles[-1], range(3, 9))[-1]
+    grow_old(home)
+    assert not collect_orphans(
+        home.storage, handles[-1:], last_batch=2, epoch_seen=epoch_seen, batches_retained=100,
+        age_min_s=0,
+    )  # fmt: skip
+    assert restored(home, later) == expected(9)
 
 
 def rivals(home: Home) -> tuple[Handle, Handle]:
