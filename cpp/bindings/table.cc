@@ -154,11 +154,7 @@ std::map<std::string, uint64_t> StatisticsOf(BoundTable& self) {
 }
 
 std::optional<ExportedArray> NextOf(BoundScan& self) {
-  Field row{"", DataType(TypeId::kStruct), false};
-  row.type.children = self.scan->schema().fields;
-  auto next = Unwrap(WithoutGil([&] { return self.scan->Next(); }));
-  if (!next.has_value()) return std::nullopt;
-  return ExportedArray{std::move(row), *std::move(next)};
+  return NextBatch(self.scan.get());
 }
 
 }  // namespace
