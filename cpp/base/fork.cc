@@ -13,7 +13,8 @@ namespace {
 
 std::mutex mutex;  // guards what follows; held by a thread that forks
 int no_forks = 0;
-std::condition_variable none_left;
+// Threads that go on while the process ends may still come here: it is never destroyed.
+std::condition_variable& none_left = *new std::condition_variable();
 
 void BeforeFork() {
   std::unique_lock<std::mutex> lock(mutex);

@@ -33,10 +33,19 @@ py::str Utf8(const std::string& message) {
 
 }  // namespace
 
+// What ends the thread comes as an exception, which must not go on from here.
 GilReleased::~GilReleased() {
   try {
     PyEval_RestoreThread(state_);
-  } catch (...) {  // what ends the thread goes by as an exception
+  } catch (...) {
+    while (true) ::pause();
+  }
+}
+
+GilTaken::GilTaken() {
+  try {
+    held_.emplace();
+  } catch (...) {
     while (true) ::pause();
   }
 }

@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -53,6 +54,17 @@ class GilReleased {
 
  private:
   PyThreadState* state_;
+};
+
+// The thread has the GIL while one lives, within a GilReleased. It stops as that one does.
+class GilTaken {
+ public:
+  GilTaken();
+  GilTaken(const GilTaken&) = delete;
+  GilTaken& operator=(const GilTaken&) = delete;
+
+ private:
+  std::optional<py::gil_scoped_acquire> held_;
 };
 
 // Runs `work` (which returns a Status or a Result and touches no Python object) without the GIL.

@@ -18,7 +18,8 @@ namespace flint {
 namespace {
 
 std::mutex claims_mutex;
-std::set<std::string> claims;
+// Never destroyed: threads may go on while the process ends.
+std::set<std::string>& claims = *new std::set<std::string>();
 uint64_t claims_generation = 0;  // ForkGeneration() of the process whose claims they are
 
 // Files that a crash while a database was being created may leave behind.

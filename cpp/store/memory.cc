@@ -14,7 +14,8 @@ namespace flint {
 namespace {
 
 std::mutex shared_mutex;
-std::weak_ptr<MemoryBudget> shared_budget;
+// Never destroyed: threads may go on while the process ends.
+std::weak_ptr<MemoryBudget>& shared_budget = *new std::weak_ptr<MemoryBudget>();
 uint64_t shared_generation = 0;  // ForkGeneration() of the process whose budget it is
 
 constexpr uint64_t kMemtableBytesMin = 512ull << 10;

@@ -120,7 +120,7 @@ class FileLock:
             self._descriptor = None
 
     def forget(self) -> None:
-        """For a forked child: without the descriptor it does not keep what its parent lets go of."""
+        """For a forked child, which is not to keep what its parent lets go of."""
         self._close()
 
 

@@ -354,7 +354,9 @@ class Bucket:
         return Upload.plan(directory, self._handle)
 
     def _wants_base(self) -> bool:
-        return self._adopted is None and self._limits.log_outgrown(self._handle, self._chain())
+        if self._adopted is not None or self.backend.damaged:
+            return False
+        return self._limits.log_outgrown(self._handle, self._chain())
 
     def _wind_up(self) -> None:
         """What may happen after the caller has gone on; whoever opens next does what is left."""
