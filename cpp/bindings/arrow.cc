@@ -85,10 +85,15 @@ py::object ExportArrayOnce(ExportedArray& array, py::handle requested_schema) {
   return py::make_tuple(schema_capsule, Give(std::move(array.array), kArrayCapsule));
 }
 
-py::object ExportStreamOnce(ExportedStream& stream, py::handle requested_schema) {
+BatchSource& SourceOf(const ExportedStream& stream) {
   if (stream.source == nullptr) {
     Check(Status::Invalid("this stream was exported already: it can be read once"));
   }
+  return *stream.source;
+}
+
+py::object ExportStreamOnce(ExportedStream& stream, py::handle requested_schema) {
+  SourceOf(stream);
   ArrowArrayStream exported;
   ExportStream(std::exchange(stream.source, nullptr), &exported);
   return Give(OwnedStream(&exported), kStreamCapsule);
@@ -149,6 +154,14 @@ ImportedColumn ImportColumn(py::handle object, const std::string& what) {
   Refuse(object, what, "an array: an object with __arrow_c_array__ or __arrow_c_stream__");
 }
 
+std::optional<ExportedArray> NextBatch(BatchSource* source) {
+  Field row{"", DataType(TypeId::kStruct), false};
+  row.type.children = source->schema().fields;
+  auto next = Unwrap(WithoutGil([&] { return source->Next(); }));
+  if (!next.has_value()) return std::nullopt;
+  return ExportedArray{std::move(row), *std::move(next)};
+}
+
 py::object ToPyarrowSchema(const Schema& schema) {
   py::object holder = py::cast(ExportedSchemaObject{schema});
   return py::module_::import("pyarrow").attr("schema")(holder);
@@ -162,12 +175,8 @@ void BindArrow(py::module_& m) {
       .def("__arrow_c_array__", &ExportArrayOnce, py::arg("requested_schema") = py::none());
   py::class_<ExportedStream>(m, "ArrowStream")
       .def("__arrow_c_schema__",
-           [](const ExportedStream& self) {
-             if (self.source == nullptr) {
-               Check(Status::Invalid("this stream was exported already: it can be read once"));
-             }
-             return SchemaCapsule(self.source->schema());
-           })
+           [](const ExportedStream& self) { return SchemaCapsule(SourceOf(self).schema()); })
+      .def("next", [](const ExportedStream& self) { return NextBatch(&SourceOf(self)); })
       .def("__arrow_c_stream__", &ExportStreamOnce, py::arg("requested_schema") = py::none());
 }
 

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include "bindings/bindings.h"
 
 namespace flint {
@@ -31,6 +33,23 @@ py::str Utf8(const std::string& message) {
 
 }  // namespace
 
+// What ends the thread comes as an exception, which must not go on from here.
+GilReleased::~GilReleased() {
+  try {
+    PyEval_RestoreThread(state_);
+  } catch (...) {
+    while (true) ::pause();
+  }
+}
+
+GilTaken::GilTaken() {
+  try {
+    held_.emplace();
+  } catch (...) {
+    while (true) ::pause();
+  }
+}
+
 void SetPythonError(const Status& status) {
   py::object type = py::module_::import("flintstate.errors").attr(PythonName(status.kind()));
   py::set_error(type, Utf8(status.message()));
@@ -62,7 +81,7 @@ void BindErrors(py::module_& m) {
     }
   });
   m.def("_raise_error", &RaiseError, py::arg("kind"), py::arg("message"),
-        py::call_guard<py::gil_scoped_release>());
+        py::call_guard<GilReleased>());
 }
 
 }  // namespace flint

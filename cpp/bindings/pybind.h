@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -41,10 +42,35 @@ T Unwrap(Result<T> result) {
   return *std::move(result);
 }
 
+// The thread is without the GIL while one lives. One that would take it back when the interpreter is
+// gone, as a daemon thread may, stops there for ever: Python would end it by unwinding its stack,
+// which no C++ frame that is `noexcept` survives.
+class GilReleased {
+ public:
+  GilReleased() : state_(PyEval_SaveThread()) {}
+  ~GilReleased();
+  GilReleased(const GilReleased&) = delete;
+  GilReleased& operator=(const GilReleased&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+// The thread has the GIL while one lives, within a GilReleased. It stops as that one does.
+class GilTaken {
+ public:
+  GilTaken();
+  GilTaken(const GilTaken&) = delete;
+  GilTaken& operator=(const GilTaken&) = delete;
+
+ private:
+  std::optional<py::gil_scoped_acquire> held_;
+};
+
 // Runs `work` (which returns a Status or a Result and touches no Python object) without the GIL.
 template <class Work>
 auto WithoutGil(Work&& work) {
-  py::gil_scoped_release release;
+  GilReleased release;
   return work();
 }
 

@@ -75,7 +75,7 @@ py::list GetMany(BoundTable& self, py::handle keys, std::optional<std::string> f
   py::list batches;
   ForEachBatch(keys, "keys", [&](const BatchView& view) -> Status {
     FLINT_ASSIGN_OR_RETURN(OwnedArray array, self.table->GetMany(view, options));
-    py::gil_scoped_acquire acquire;
+    GilTaken taken;
     batches.append(ExportedArray{row, std::move(array)});
     return {};
   });
@@ -116,7 +116,7 @@ void DeleteRange(BoundTable& self, py::object prefix, py::object lower, py::obje
 int64_t Ingest(BoundTable& self, py::handle rows, py::object progress) {
   std::optional<py::error_already_set> raised;
   auto report = [&](const IngestProgress& at) -> Status {
-    py::gil_scoped_acquire acquire;
+    GilTaken taken;
     try {
       progress(at.rows_sorted, at.rows_written);
       return {};
@@ -154,11 +154,7 @@ std::map<std::string, uint64_t> StatisticsOf(BoundTable& self) {
 }
 
 std::optional<ExportedArray> NextOf(BoundScan& self) {
-  Field row{"", DataType(TypeId::kStruct), false};
-  row.type.children = self.scan->schema().fields;
-  auto next = Unwrap(WithoutGil([&] { return self.scan->Next(); }));
-  if (!next.has_value()) return std::nullopt;
-  return ExportedArray{std::move(row), *std::move(next)};
+  return NextBatch(self.scan.get());
 }
 
 }  // namespace

@@ -139,6 +139,6 @@ def expected(batches: int) -> list[int]:
 
 
 def wait_for_background() -> None:
-    for thread in threading.enumerate():
-        if thread.name.startswith("flintstate"):
+    while left := [t for t in threading.enumerate() if t.name == "flintstate-close"]:
+        for thread in left:
             thread.join(30)

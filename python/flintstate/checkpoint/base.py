@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import os
 import secrets
 import shutil
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import IO
 
 import pyarrow as pa
 
 from flintstate.checkpoint.handle import Base, Groups, Handle, Reference
 from flintstate.checkpoint.sealed import BASE, seal_json, unseal_json
-from flintstate.checkpoint.storage import Storage
-from flintstate.errors import CorruptionError
+from flintstate.checkpoint.storage import Storage, storage_errors
+from flintstate.errors import CorruptionError, StorageError
 
 __all__ = ["PIECE", "Manifest", "StoredFile", "new_digest", "restore_base"]
 
@@ -99,19 +102,38 @@ def _fetch(storage: Storage, groups: Groups, file: StoredFile, directory: Path) 
         raise CorruptionError(f"{storage.root}/{name}: its manifest calls it {file.name!r}")
     digest = new_digest()
     size = 0
-    with storage.readable(name) as source, open(directory / file.name, "xb") as target:
-        try:
-            with pa.CompressedInputStream(pa.PythonFile(source, "r"), "zstd") as unpacked:
-                while piece := unpacked.read(PIECE):
-                    size += len(piece)
-                    if size > file.size:
-                        break
-                    digest.update(piece)
-                    target.write(piece)
-        except OSError as error:
-            raise CorruptionError(f"{storage.root}/{name}: damaged: {error}") from error
+    path = directory / file.name
+    with (
+        storage.readable(name) as source,
+        storage_errors(path),
+        open(path, "xb", buffering=0) as target,
+    ):
+        for piece in _unpacked(source, f"{storage.root}/{name}"):
+            size += len(piece)
+            if size > file.size:
+                break
+            digest.update(piece)
+            _write_all(target, piece)
     if size != file.size or digest.hexdigest() != file.digest:
         raise CorruptionError(f"{storage.root}/{name}: damaged: its content is not {file.name}")
+
+
+def _unpacked(source: IO[bytes], where: str) -> Iterator[bytes]:
+    """The content in pieces. What goes wrong on the reader's side is none of this one's errors."""
+    try:
+        with pa.CompressedInputStream(pa.PythonFile(source, "r"), "zstd") as unpacked:
+            while piece := unpacked.read(PIECE):
+                yield piece
+    except OSError as error:
+        if error.errno is not None:  # the system's, and not the decompressor's
+            raise StorageError(f"{where}: {error.strerror}") from error
+        raise CorruptionError(f"{where}: damaged: {error}") from error
+
+
+def _write_all(file: io.FileIO, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[file.write(left) :]
 
 
 def new_digest() -> hashlib.blake2b:

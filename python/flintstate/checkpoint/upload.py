@@ -20,6 +20,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from flintstate import _core
 from flintstate.checkpoint.base import PIECE, Manifest, StoredFile, new_digest
 from flintstate.checkpoint.handle import Base, Handle, new_id
 from flintstate.checkpoint.locking import FileLock
@@ -55,6 +56,8 @@ class Upload:
 
     def __init__(self, directory: Path, plan: _Plan) -> None:
         self.directory = directory
+        self.damaged = False
+        """Whether a file of the store's was found to be."""
         self._plan = plan
 
     @property
@@ -206,7 +209,17 @@ class Upload:
             raise CorruptionError(f"{path}: it is gone, and its base can't be uploaded") from None
         if found != size:
             raise CorruptionError(f"{path}: {found} bytes, {size} were planned")
+        if name.endswith(".sst"):
+            self._verify(path)
         return digest
+
+    def _verify(self, path: Path) -> None:
+        """What is damaged here shall not become what everyone restores from."""
+        try:
+            _core.verify_table_file(str(path))
+        except CorruptionError:
+            self.damaged = True
+            raise
 
     def _store(self, storage: Storage, name: str, size: int, digest: str) -> StoredFile:
         part = f"{self._plan.id.hex()}-{secrets.token_hex(8)}"

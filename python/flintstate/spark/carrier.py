@@ -74,8 +74,8 @@ class Carrier:
                 for batch in runner.run(rows):
                     yield frame(batch)
             self._finish(bucket.commit(batch_id), runner, state)
-        except BaseException:  # the end of a generator that Spark gives up, too
-            bucket.close()
+        except BaseException as error:  # the end of a generator that Spark gives up, too
+            bucket.close(after=error)
             raise
         KEEPER.keep(bucket, self.operator)
 

@@ -20,6 +20,7 @@ from flintstate.checkpoint.storage import Storage, open_storage
 from flintstate.errors import InvalidError, NotFoundError
 from flintstate.spark.bucket import Bucket
 from flintstate.spark.claim import Claim
+from flintstate.state.rocksdb import read_entries
 
 __all__ = ["collect_garbage", "read_state"]
 
@@ -135,10 +136,9 @@ class _Reader:
 
     def _stream(self, bucket: Bucket) -> pa.RecordBatchReader:
         try:
-            entries = bucket.backend.entries(self.state)
+            return read_entries(bucket.backend, self.state)
         except NotFoundError:
             return pa.RecordBatchReader.from_batches(pa.schema([]), [])
-        return pa.RecordBatchReader.from_stream(entries)
 
 
 def _schema_of(reader: _Reader, storage: Storage, handles: list[Handle]) -> pa.Schema:

@@ -112,8 +112,8 @@ class Query:
             return
         directory = self.home / "uploads" / new_id(0).hex()
         (directory / "files").mkdir(parents=True)
-        (directory / "files" / "old.sst").write_bytes(b"never changes")
-        (directory / "files" / "new.sst").write_bytes(handle.version)
+        (directory / "files" / "old.part").write_bytes(b"never changes")
+        (directory / "files" / "new.part").write_bytes(handle.version)
         Upload.begin(directory, handle)
 
     def upload(self) -> None:

@@ -16,7 +16,7 @@ from flintstate.checkpoint.upload import Upload
 from flintstate.errors import CorruptionError, NotFoundError
 
 GROUPS = Groups(128, 0, 127)
-FILES = {"000007.sst": b"s" * 3_000_000, "000009.sst": b"", "CURRENT": b"MANIFEST-000005\n"}
+FILES = {"000007.part": b"s" * 3_000_000, "000009.part": b"", "CURRENT": b"MANIFEST-000005\n"}
 
 
 class Dying(LocalStorage):
@@ -106,7 +106,7 @@ def test_files_of_the_base_before_are_not_uploaded_again(tmp_path: Path) -> None
     first = uploaded(begin(tmp_path / "one", handle, FILES), storage)
     handle = handle.with_base(storage, first, 5)
     # A file number that came back after a rollback, with another content of the same size.
-    changed = FILES | {"000007.sst": b"t" * 3_000_000, "000011.sst": b"new"}
+    changed = FILES | {"000007.part": b"t" * 3_000_000, "000011.part": b"new"}
     second = uploaded(begin(tmp_path / "two", handle, changed), storage)
     assert len(list(storage.list(GROUPS.prefix + "file/"))) == len(FILES) + 2
     restore_base(storage, handle.with_base(storage, second, 6), tmp_path / "restored")

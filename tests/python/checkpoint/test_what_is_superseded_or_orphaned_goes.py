@@ -47,8 +47,8 @@ class History:
     def upload(self, handle: Handle, batch: int) -> Upload:
         directory = self.home / f"upload-{batch}"
         (directory / "files").mkdir(parents=True)
-        (directory / "files" / "old.sst").write_bytes(b"never changes")
-        (directory / "files" / "new.sst").write_bytes(b"%d" % batch)
+        (directory / "files" / "old.part").write_bytes(b"never changes")
+        (directory / "files" / "new.part").write_bytes(b"%d" % batch)
         upload = Upload.begin(directory, handle)
         assert upload.run(self.storage)
         return upload

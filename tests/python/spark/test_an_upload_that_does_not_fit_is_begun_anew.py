@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from spark_buckets import GROUPS, KEY, SMALL, Home, add, expected, wait_for_background
+from spark_buckets import GROUPS, HUGE, KEY, SMALL, Home, add, expected, wait_for_background
 
 from flintstate.checkpoint.handle import Handle
 from flintstate.checkpoint.upload import Upload
@@ -108,4 +108,18 @@ def test_an_upload_with_a_file_cut_short_is_begun_anew(home: Home) -> None:
     path.write_bytes(b"short")
     with pytest.raises(CorruptionError, match=r"5 bytes, \d+ were planned"):
         upload.run(home.storage)
+    goes_on(home, handle, range(3, 12))
+
+
+def test_a_store_with_a_damaged_table_file_is_restored_and_not_uploaded(home: Home) -> None:
+    handle = home.grow(home.first, 3)[-1]
+    upload = begun(home, handle)
+    path = max(upload.files.glob("*.sst"))  # the store's own file, by another name
+    whole = path.read_bytes()
+    with open(path, "r+b") as file:
+        file.write(bytes([whole[0] ^ 1]))
+    Bucket(home.storage, home.path / "local", KEY, handle, HUGE).close(background=True)
+    wait_for_background()
+    assert not upload.directory.exists()
+    assert not list(home.storage.list(GROUPS.prefix + "base/"))
     goes_on(home, handle, range(3, 12))
