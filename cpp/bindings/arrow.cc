@@ -1,5 +1,7 @@
 #include "bindings/arrow.h"
 
+#include <unistd.h>
+
 #include <optional>
 #include <utility>
 
@@ -44,15 +46,29 @@ py::object Give(ArrowOwned<T> value, const char* name) {
   throw StatusError(Status::Invalid(what + ": expected " + wanted + ", got " + type));
 }
 
+// Calls a method of another library's, which may let go of the GIL. A daemon thread that can't have
+// it back, since the interpreter is gone, stops here, like GilReleased and before anything that
+// the callers hold is let go of.
+py::object Call(const py::object& method) {
+  PyObject* result = nullptr;
+  try {
+    result = PyObject_CallNoArgs(method.ptr());
+  } catch (...) {
+    while (true) ::pause();
+  }
+  if (result == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(result);
+}
+
 // The schema and the array of an object with __arrow_c_array__.
 std::pair<OwnedSchema, OwnedArray> TakeArray(py::handle object) {
-  auto capsules = object.attr("__arrow_c_array__")().cast<py::tuple>();
+  auto capsules = Call(object.attr("__arrow_c_array__")).cast<py::tuple>();
   return {Take<ArrowSchema>(capsules[0], kSchemaCapsule),
           Take<ArrowArray>(capsules[1], kArrayCapsule)};
 }
 
 OwnedStream TakeStream(py::handle object) {
-  py::object capsule = object.attr("__arrow_c_stream__")();
+  py::object capsule = Call(object.attr("__arrow_c_stream__"));
   return Take<ArrowArrayStream>(capsule, kStreamCapsule);
 }
 
@@ -116,7 +132,7 @@ Schema ImportSchema(py::handle object, const std::string& what) {
   if (!py::hasattr(object, "__arrow_c_schema__")) {
     Refuse(object, what, "a schema, such as a pyarrow.Schema");
   }
-  py::object capsule = object.attr("__arrow_c_schema__")();
+  py::object capsule = Call(object.attr("__arrow_c_schema__"));
   OwnedSchema schema = Take<ArrowSchema>(capsule, kSchemaCapsule);
   Result<Schema> result = Schema::FromArrow(*schema);
   if (!result.ok()) throw StatusError(result.status().WithContext(what));

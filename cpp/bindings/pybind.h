@@ -42,7 +42,7 @@ T Unwrap(Result<T> result) {
   return *std::move(result);
 }
 
-// The thread is without the GIL while one lives. One that would take it back when the interpreter is
+// The thread is without the GIL while one lives. One that takes it back when the interpreter is
 // gone, as a daemon thread may, stops there for ever: Python would end it by unwinding its stack,
 // which no C++ frame that is `noexcept` survives.
 class GilReleased {

@@ -168,8 +168,7 @@ void BindStateBackend(py::module_& m) {
       .def_property_readonly("closed",
                              [](BackendBinding& self) { return !self.context().health.ok(); })
       .def_property_readonly(
-          "damaged",
-          [](BackendBinding& self) { return self.context().database->damaged(); })
+          "damaged", [](BackendBinding& self) { return self.context().database->damaged(); })
       // operations
       .def("set_key", &BackendBinding::SetKey, py::arg("key"))
       .def("prefetch", &Prefetch, py::arg("keys"))

@@ -153,9 +153,7 @@ std::map<std::string, uint64_t> StatisticsOf(BoundTable& self) {
           {"compaction_pending_bytes", property("rocksdb.estimate-pending-compaction-bytes")}};
 }
 
-std::optional<ExportedArray> NextOf(BoundScan& self) {
-  return NextBatch(self.scan.get());
-}
+std::optional<ExportedArray> NextOf(BoundScan& self) { return NextBatch(self.scan.get()); }
 
 }  // namespace
 
