@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from flintstate.checkpoint.handle import Groups, new_version
+from flintstate.checkpoint.handle import Groups, new_state_id
 from flintstate.checkpoint.storage import open_storage
 from flintstate.process import KeyedProcessFunction
 from flintstate.spark.bucket import Bucket, empty_handle
@@ -69,7 +69,7 @@ def rows_of(seed: int, rows: int, keys: int) -> list[pa.RecordBatch]:
 def main(rows: int = 500_000, keys: int = 250_000, batches: int = 7, keep: bool = False) -> None:
     with tempfile.TemporaryDirectory() as home:
         storage = open_storage(f"{home}/state")
-        handle = empty_handle(new_version(), storage, Groups(128, 0, 63))
+        handle = empty_handle(new_state_id(), storage, Groups(128, 0, 63))
         packer = Packer(("user",), (0, 1), 128, SCHEMA)
         bucket: Bucket | None = None
         for batch in range(batches):

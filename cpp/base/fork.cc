@@ -2,15 +2,46 @@
 
 #include <pthread.h>
 
+#include <condition_variable>
+#include <mutex>
+
 namespace flint {
 
 std::atomic<uint64_t> internal::fork_generation{0};
 
 namespace {
 
-void CountFork() { internal::fork_generation.fetch_add(1, std::memory_order_relaxed); }
+std::mutex mutex;  // guards what follows; held by a thread that forks
+int no_forks = 0;
+// Threads that go on while the process ends may still come here: it is never destroyed.
+std::condition_variable& none_left = *new std::condition_variable();
 
-[[maybe_unused]] const int registered = pthread_atfork(nullptr, nullptr, CountFork);
+void BeforeFork() {
+  std::unique_lock<std::mutex> lock(mutex);
+  none_left.wait(lock, [] { return no_forks == 0; });
+  lock.release();
+}
+
+void AfterForkInParent() { mutex.unlock(); }
+
+void AfterForkInChild() {
+  internal::fork_generation.fetch_add(1, std::memory_order_relaxed);
+  mutex.unlock();
+}
+
+[[maybe_unused]] const int registered =
+    pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild);
 
 }  // namespace
+
+NoFork::NoFork() {
+  std::lock_guard<std::mutex> lock(mutex);
+  ++no_forks;
+}
+
+NoFork::~NoFork() {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (--no_forks == 0) none_left.notify_all();
+}
+
 }  // namespace flint

@@ -16,4 +16,16 @@ inline uint64_t ForkGeneration() {
   return internal::fork_generation.load(std::memory_order_relaxed);
 }
 
+// While one lives, whoever forks this process waits: for work on what all of its threads share
+// (RocksDB's own locks and threads among it), of which a child must not get a copy in the middle of
+// a change. Any number may live at a time. Its thread must neither fork nor wait for Python's lock
+// meanwhile, which a forking thread may have.
+class NoFork {
+ public:
+  NoFork();
+  ~NoFork();
+  NoFork(const NoFork&) = delete;
+  NoFork& operator=(const NoFork&) = delete;
+};
+
 }  // namespace flint

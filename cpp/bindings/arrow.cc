@@ -1,5 +1,7 @@
 #include "bindings/arrow.h"
 
+#include <unistd.h>
+
 #include <optional>
 #include <utility>
 
@@ -44,15 +46,29 @@ py::object Give(ArrowOwned<T> value, const char* name) {
   throw StatusError(Status::Invalid(what + ": expected " + wanted + ", got " + type));
 }
 
+// Calls a method of another library's, which may let go of the GIL. A daemon thread that can't have
+// it back, since the interpreter is gone, stops here, like GilReleased and before anything that
+// the callers hold is let go of.
+py::object Call(const py::object& method) {
+  PyObject* result = nullptr;
+  try {
+    result = PyObject_CallNoArgs(method.ptr());
+  } catch (...) {
+    while (true) ::pause();
+  }
+  if (result == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::object>(result);
+}
+
 // The schema and the array of an object with __arrow_c_array__.
 std::pair<OwnedSchema, OwnedArray> TakeArray(py::handle object) {
-  auto capsules = object.attr("__arrow_c_array__")().cast<py::tuple>();
+  auto capsules = Call(object.attr("__arrow_c_array__")).cast<py::tuple>();
   return {Take<ArrowSchema>(capsules[0], kSchemaCapsule),
           Take<ArrowArray>(capsules[1], kArrayCapsule)};
 }
 
 OwnedStream TakeStream(py::handle object) {
-  py::object capsule = object.attr("__arrow_c_stream__")();
+  py::object capsule = Call(object.attr("__arrow_c_stream__"));
   return Take<ArrowArrayStream>(capsule, kStreamCapsule);
 }
 
@@ -85,10 +101,15 @@ py::object ExportArrayOnce(ExportedArray& array, py::handle requested_schema) {
   return py::make_tuple(schema_capsule, Give(std::move(array.array), kArrayCapsule));
 }
 
-py::object ExportStreamOnce(ExportedStream& stream, py::handle requested_schema) {
+BatchSource& SourceOf(const ExportedStream& stream) {
   if (stream.source == nullptr) {
     Check(Status::Invalid("this stream was exported already: it can be read once"));
   }
+  return *stream.source;
+}
+
+py::object ExportStreamOnce(ExportedStream& stream, py::handle requested_schema) {
+  SourceOf(stream);
   ArrowArrayStream exported;
   ExportStream(std::exchange(stream.source, nullptr), &exported);
   return Give(OwnedStream(&exported), kStreamCapsule);
@@ -111,7 +132,7 @@ Schema ImportSchema(py::handle object, const std::string& what) {
   if (!py::hasattr(object, "__arrow_c_schema__")) {
     Refuse(object, what, "a schema, such as a pyarrow.Schema");
   }
-  py::object capsule = object.attr("__arrow_c_schema__")();
+  py::object capsule = Call(object.attr("__arrow_c_schema__"));
   OwnedSchema schema = Take<ArrowSchema>(capsule, kSchemaCapsule);
   Result<Schema> result = Schema::FromArrow(*schema);
   if (!result.ok()) throw StatusError(result.status().WithContext(what));
@@ -151,6 +172,14 @@ ImportedColumn ImportColumn(py::handle object, const std::string& what) {
   Refuse(object, what, "an array: an object with __arrow_c_array__ or __arrow_c_stream__");
 }
 
+std::optional<ExportedArray> NextBatch(BatchSource* source) {
+  Field row{"", DataType(TypeId::kStruct), false};
+  row.type.children = source->schema().fields;
+  auto next = Unwrap(WithoutGil([&] { return source->Next(); }));
+  if (!next.has_value()) return std::nullopt;
+  return ExportedArray{std::move(row), *std::move(next)};
+}
+
 py::object ToPyarrowSchema(const Schema& schema) {
   py::object holder = py::cast(ExportedSchemaObject{schema});
   return py::module_::import("pyarrow").attr("schema")(holder);
@@ -164,12 +193,8 @@ void BindArrow(py::module_& m) {
       .def("__arrow_c_array__", &ExportArrayOnce, py::arg("requested_schema") = py::none());
   py::class_<ExportedStream>(m, "ArrowStream")
       .def("__arrow_c_schema__",
-           [](const ExportedStream& self) {
-             if (self.source == nullptr) {
-               Check(Status::Invalid("this stream was exported already: it can be read once"));
-             }
-             return SchemaCapsule(self.source->schema());
-           })
+           [](const ExportedStream& self) { return SchemaCapsule(SourceOf(self).schema()); })
+      .def("next", [](const ExportedStream& self) { return NextBatch(&SourceOf(self)); })
       .def("__arrow_c_stream__", &ExportStreamOnce, py::arg("requested_schema") = py::none());
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,10 @@ struct ExportedArray {
 struct ExportedStream {
   std::shared_ptr<BatchSource> source;
 };
+
+// The next batch of a source, read without the GIL; none at the end. For Python that iterates: what
+// goes wrong keeps its kind, which a C stream's reader would not know.
+std::optional<ExportedArray> NextBatch(BatchSource* source);
 
 // A pyarrow.Schema.
 py::object ToPyarrowSchema(const Schema& schema);

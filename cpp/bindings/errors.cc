@@ -1,8 +1,9 @@
+#include <unistd.h>
+
 #if defined(__APPLE__)
 #include <pthread.h>
 #else
 #include <sys/syscall.h>
-#include <unistd.h>
 #endif
 
 #include "bindings/bindings.h"
@@ -54,6 +55,23 @@ bool PythonSignals::Asked() {
   return raised_.has_value();
 }
 
+// What ends the thread comes as an exception, which must not go on from here.
+GilReleased::~GilReleased() {
+  try {
+    PyEval_RestoreThread(state_);
+  } catch (...) {
+    while (true) ::pause();
+  }
+}
+
+GilTaken::GilTaken() {
+  try {
+    held_.emplace();
+  } catch (...) {
+    while (true) ::pause();
+  }
+}
+
 void SetPythonError(const Status& status) {
   py::object type = py::module_::import("flintstate.errors").attr(PythonName(status.kind()));
   py::str message = Utf8(status.message());
@@ -89,7 +107,7 @@ void BindErrors(py::module_& m) {
     }
   });
   m.def("_raise_error", &RaiseError, py::arg("kind"), py::arg("message"),
-        py::arg("error_number") = 0, py::call_guard<py::gil_scoped_release>());
+        py::arg("error_number") = 0, py::call_guard<GilReleased>());
 }
 
 }  // namespace flint

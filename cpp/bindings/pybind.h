@@ -43,6 +43,31 @@ T Unwrap(Result<T> result) {
   return *std::move(result);
 }
 
+// The thread is without the GIL while one lives. One that takes it back when the interpreter is
+// gone, as a daemon thread may, stops there for ever: Python would end it by unwinding its stack,
+// which no C++ frame that is `noexcept` survives.
+class GilReleased {
+ public:
+  GilReleased() : state_(PyEval_SaveThread()) {}
+  ~GilReleased();
+  GilReleased(const GilReleased&) = delete;
+  GilReleased& operator=(const GilReleased&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+// The thread has the GIL while one lives, within a GilReleased. It stops as that one does.
+class GilTaken {
+ public:
+  GilTaken();
+  GilTaken(const GilTaken&) = delete;
+  GilTaken& operator=(const GilTaken&) = delete;
+
+ private:
+  std::optional<py::gil_scoped_acquire> held_;
+};
+
 // Runs Python's signal handlers for a call under way without the GIL: what one of them raises
 // (KeyboardInterrupt) ends the call, and is what the caller then sees. They run on the main thread
 // alone, so other threads' calls are not asked. Made and destroyed with the GIL.
@@ -66,7 +91,7 @@ template <class Work>
 auto WithoutGil(Work&& work) {
   PythonSignals signals;
   auto outcome = [&] {
-    py::gil_scoped_release release;
+    GilReleased release;
     return work();
   }();
   signals.Raise();

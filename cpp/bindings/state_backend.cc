@@ -167,6 +167,8 @@ void BindStateBackend(py::module_& m) {
       .def_property_readonly("current_key", &BackendBinding::CurrentKey)
       .def_property_readonly("closed",
                              [](BackendBinding& self) { return !self.context().health.ok(); })
+      .def_property_readonly(
+          "damaged", [](BackendBinding& self) { return self.context().database->damaged(); })
       // operations
       .def("set_key", &BackendBinding::SetKey, py::arg("key"))
       .def("prefetch", &Prefetch, py::arg("keys"))

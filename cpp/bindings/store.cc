@@ -4,6 +4,7 @@
 #include "bindings/bindings.h"
 #include "bindings/store_objects.h"
 #include "store/checkpoint.h"
+#include "store/table_file.h"
 
 namespace flint {
 namespace {
@@ -76,6 +77,10 @@ void DeleteRangeIn(AtomicBatch& batch, BoundTable& table, py::object prefix, py:
 }  // namespace
 
 void BindStore(py::module_& m) {
+  m.def(
+      "verify_table_file",
+      [](const std::string& path) { Check(WithoutGil([&] { return VerifyTableFile(path); })); },
+      py::arg("path"));
   py::class_<Store, std::shared_ptr<Store>>(m, "Store")
       // constructors
       .def(py::init(&OpenStore), py::arg("path"), py::kw_only(), py::arg("memory"),

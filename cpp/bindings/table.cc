@@ -75,7 +75,7 @@ py::list GetMany(BoundTable& self, py::handle keys, std::optional<std::string> f
   py::list batches;
   ForEachBatch(keys, "keys", [&](const BatchView& view) -> Status {
     FLINT_ASSIGN_OR_RETURN(OwnedArray array, self.table->GetMany(view, options));
-    py::gil_scoped_acquire acquire;
+    GilTaken taken;
     batches.append(ExportedArray{row, std::move(array)});
     return {};
   });
@@ -115,7 +115,7 @@ void DeleteRange(BoundTable& self, py::object prefix, py::object lower, py::obje
 // Its files are removed without the GIL.
 struct DeletedApart {
   void operator()(Ingestion* ingestion) const {
-    py::gil_scoped_release release;
+    GilReleased release;
     delete ingestion;
   }
 };
@@ -124,7 +124,7 @@ struct DeletedApart {
 int64_t Ingest(BoundTable& self, py::handle rows, py::object progress) {
   std::optional<py::error_already_set> raised;
   auto report = [&](const IngestProgress& at) -> Status {
-    py::gil_scoped_acquire acquire;
+    GilTaken taken;
     try {
       progress(at.rows_sorted, at.rows_written);
       return {};
@@ -162,13 +162,7 @@ std::shared_ptr<RangeScan> Open(const RangeSource& self) {
   return Unwrap(WithoutGil([&] { return self.Open(); }));
 }
 
-std::optional<ExportedArray> NextOf(RangeScan& self) {
-  Field row{"", DataType(TypeId::kStruct), false};
-  row.type.children = self.schema().fields;
-  auto next = Unwrap(WithoutGil([&] { return self.Next(); }));
-  if (!next.has_value()) return std::nullopt;
-  return ExportedArray{std::move(row), *std::move(next)};
-}
+std::optional<ExportedArray> NextOf(RangeScan& self) { return NextBatch(&self); }
 
 }  // namespace
 

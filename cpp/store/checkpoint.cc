@@ -13,15 +13,9 @@
 #include "base/interrupt.h"
 #include "store/database.h"
 #include "store/directory.h"
-#include "store/rocksdb_status.h"
 
 namespace flint {
 namespace {
-
-std::string ParentOf(const std::string& directory) {
-  auto parent = std::filesystem::path(directory).parent_path();
-  return parent.empty() ? "." : parent.string();
-}
 
 std::string WithoutTrailingSlash(std::string directory) {
   while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
@@ -48,7 +42,7 @@ Status MakePartial(Database& database, const std::string& partial) {
   rocksdb::Status status = rocksdb::Checkpoint::Create(database.raw(), &made);
   std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
   if (status.ok()) status = checkpoint->CreateCheckpoint(partial);
-  return FromRocksDb(status, "make a checkpoint " + partial, database.directory());
+  return database.From(status, "make a checkpoint " + partial);
 }
 
 }  // namespace

@@ -48,7 +48,13 @@ Status Database::Refuse() const {
 }
 
 Status Database::From(const rocksdb::Status& status, std::string_view what) const {
+  if (status.IsCorruption()) damaged_->store(true, std::memory_order_relaxed);
   return FromRocksDb(status, what, directory_);
+}
+
+Status Database::FromRead(const rocksdb::Status& status) const {
+  if (status.IsIOError()) damaged_->store(true, std::memory_order_relaxed);
+  return From(status, "read");
 }
 
 void Database::NotifyIdle() {
@@ -57,7 +63,9 @@ void Database::NotifyIdle() {
 }
 
 Status Database::Close() {
-  if (Forked() || closed_.exchange(true)) return {};
+  if (Forked()) return {};
+  std::lock_guard<std::mutex> closing(closing_mutex_);
+  if (closed_.exchange(true)) return {};
   {
     std::unique_lock<std::mutex> lock(idle_mutex_);
     idle_.wait(lock, [this] { return active_.load() == 0; });
@@ -86,6 +94,7 @@ Status Database::CloseRocksDb() {
   families_.clear();
   for (Family* family : dropped_) db_->DestroyColumnFamilyHandle(family).PermitUncheckedError();
   dropped_.clear();
+  NoFork guard;
   rocksdb::Status closed = db_->Close();
   db_.reset();
   claim_.reset();
@@ -138,7 +147,7 @@ Result<bool> Database::Get(Family* family, std::string_view key, rocksdb::Pinnab
   rocksdb::Status status = db_->Get(ReadAt(snapshot), family, ToSlice(key), value);
   if (status.ok()) return true;
   if (status.IsNotFound()) return false;
-  return From(status, "read");
+  return FromRead(status);
 }
 
 Result<std::optional<bool>> Database::GetInMemory(Family* family, std::string_view key,
@@ -151,7 +160,7 @@ Result<std::optional<bool>> Database::GetInMemory(Family* family, std::string_vi
   if (status.ok()) return std::optional<bool>(true);
   if (status.IsNotFound()) return std::optional<bool>(false);
   if (status.IsIncomplete()) return std::optional<bool>();
-  return From(status, "read");
+  return FromRead(status);
 }
 
 Status Database::MultiGet(Family* family, size_t count, const rocksdb::Slice* keys,
@@ -160,7 +169,7 @@ Status Database::MultiGet(Family* family, size_t count, const rocksdb::Slice* ke
   FLINT_ASSIGN_OR_RETURN(auto pin, Enter());
   db_->MultiGet(ReadAt(snapshot), family, count, keys, values, statuses, sorted);
   for (size_t i = 0; i < count; ++i) {
-    if (!statuses[i].ok() && !statuses[i].IsNotFound()) return From(statuses[i], "read");
+    if (!statuses[i].ok() && !statuses[i].IsNotFound()) return FromRead(statuses[i]);
   }
   return {};
 }
@@ -322,7 +331,7 @@ Cursor::~Cursor() {
   iterator_.reset();
 }
 
-Status Cursor::status() const { return database_->From(iterator_->status(), "read"); }
+Status Cursor::status() const { return database_->FromRead(iterator_->status()); }
 
 Snapshot::~Snapshot() {
   if (database_->Forked()) return;

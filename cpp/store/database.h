@@ -70,7 +70,7 @@ class Database : public std::enable_shared_from_this<Database> {
   Database& operator=(const Database&) = delete;
 
   // Waits for operations under way, empties cursors and snapshots, flushes what has no log, closes.
-  // The error of that flush, if any; closed in any case. Again: Ok.
+  // The error of that flush, if any; closed in any case. Again: Ok, once it is closed.
   Status Close();
   bool closed() const { return closed_.load(std::memory_order_acquire); }
 
@@ -79,9 +79,13 @@ class Database : public std::enable_shared_from_this<Database> {
   ReadMode read_mode() const { return read_mode_; }  // after the fall back
   Durability durability() const { return options_.durability; }
   const MemoryBudget& memory() const { return *memory_; }
+  // Whether an operation or RocksDB's own work has met damaged bytes, or a file that can't be read.
+  bool damaged() const { return damaged_->load(std::memory_order_relaxed); }
 
   // For whoever works on raw() or on a cursor: take one, then work, then let go.
   inline Result<DatabasePin> Enter();
+  // What RocksDB answered them, as ours; `what` was asked of it.
+  Status From(const rocksdb::Status& status, std::string_view what) const;
   // The three below require a pin.
   rocksdb::DB* raw() const { return db_.get(); }
   Helpers& helpers() const { return *helpers_; }
@@ -145,7 +149,7 @@ class Database : public std::enable_shared_from_this<Database> {
   rocksdb::ColumnFamilyOptions MakeFamilyOptions(const FamilyOptions& family) const;
   Result<std::vector<rocksdb::ColumnFamilyDescriptor>> DescribeFamilies() const;
   rocksdb::WriteOptions MakeWriteOptions(bool sorted) const;
-  Status From(const rocksdb::Status& status, std::string_view what) const;
+  Status FromRead(const rocksdb::Status& status) const;
   Status Refuse() const;  // why Enter fails
   Result<DatabasePin> EnterToWrite();
   bool Forked() const;
@@ -164,6 +168,7 @@ class Database : public std::enable_shared_from_this<Database> {
   std::shared_ptr<MemoryBudget> memory_;
   std::unique_ptr<DirectoryClaim> claim_;
   std::unique_ptr<rocksdb::DB> db_;
+  const std::shared_ptr<std::atomic<bool>> damaged_ = std::make_shared<std::atomic<bool>>(false);
 
   mutable std::mutex families_mutex_;
   std::map<std::string, Family*, std::less<>> families_;
@@ -173,6 +178,7 @@ class Database : public std::enable_shared_from_this<Database> {
   std::unordered_set<Cursor*> cursors_;
   std::unordered_set<Snapshot*> snapshots_;
 
+  std::mutex closing_mutex_;  // held while it is closed
   std::atomic<bool> closed_{false};
   std::atomic<int64_t> active_{0};
   std::mutex idle_mutex_;

@@ -1,6 +1,7 @@
 // Opening: which options a database and its families get, and what is refused.
 
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/listener.h>
 #include <rocksdb/table.h>
 #include <sys/resource.h>
 
@@ -11,6 +12,7 @@
 #include "base/fork.h"
 #include "store/database.h"
 #include "store/directory.h"
+#include "store/process_env.h"
 #include "store/rocksdb_status.h"
 
 namespace flint {
@@ -62,10 +64,25 @@ rocksdb::BlockBasedTableOptions MakeTableOptions(const FamilyOptions& family, Re
   return table;
 }
 
+// Hears of damage that a flush or a compaction meets, which no caller may ever see.
+class DamageListener : public rocksdb::EventListener {
+ public:
+  explicit DamageListener(std::shared_ptr<std::atomic<bool>> damaged)
+      : damaged_(std::move(damaged)) {}
+  void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* error) override {
+    if (error->IsCorruption()) damaged_->store(true, std::memory_order_relaxed);
+  }
+
+ private:
+  std::shared_ptr<std::atomic<bool>> damaged_;
+};
+
 }  // namespace
 
 rocksdb::DBOptions Database::MakeDbOptions() const {
   rocksdb::DBOptions db;
+  db.env = ProcessEnv();
+  db.listeners.push_back(std::make_shared<DamageListener>(damaged_));
   db.create_if_missing = options_.create_if_missing;
   db.create_missing_column_families = true;
   db.atomic_flush = options_.atomic_flush;
@@ -140,6 +157,7 @@ Result<std::vector<std::string>> Database::ListFamilies(const std::string& direc
 Result<std::shared_ptr<Database>> Database::Open(const std::string& directory,
                                                  const DatabaseOptions& options) {
   FLINT_ASSIGN_OR_RETURN(DirectoryState state, InspectDirectory(directory));
+  NoFork guard;
   if (state != DirectoryState::kDatabase && (options.read_only || !options.create_if_missing)) {
     return Status::NotFound(directory + ": there is no store");
   }
@@ -150,8 +168,8 @@ Result<std::shared_ptr<Database>> Database::Open(const std::string& directory,
   }
   FLINT_ASSIGN_OR_RETURN(database->memory_, MemoryBudget::Share(options.memory_bytes));
   FLINT_RETURN_IF_ERROR(database->OpenRocksDb());
-  if (state != DirectoryState::kDatabase && options.durability == Durability::kMachine) {
-    FLINT_RETURN_IF_ERROR(SyncDirectory(CanonicalDirectory(directory + "/..")));
+  if (state == DirectoryState::kEmpty && options.durability == Durability::kMachine) {
+    FLINT_RETURN_IF_ERROR(SyncDirectory(ParentOf(database->directory())));
   }
   return database;
 }

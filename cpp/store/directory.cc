@@ -6,8 +6,8 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <map>
 #include <mutex>
+#include <set>
 #include <string_view>
 #include <system_error>
 
@@ -18,7 +18,9 @@ namespace flint {
 namespace {
 
 std::mutex claims_mutex;
-std::map<std::string, uint64_t> claims;  // directory -> fork generation that has it open
+// Never destroyed: threads may go on while the process ends.
+std::set<std::string>& claims = *new std::set<std::string>();
+uint64_t claims_generation = 0;  // ForkGeneration() of the process whose claims they are
 
 // Files that a crash while a database was being created may leave behind.
 bool IsLeftOver(std::string_view name) {
@@ -69,8 +71,20 @@ Result<DirectoryState> InspectDirectory(const std::string& directory) {
 
 Status CreateDirectories(const std::string& directory) {
   std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  return error ? ErrnoStatus("create directory", directory, error.value()) : Status();
+  if (std::filesystem::is_directory(directory, error)) return {};
+  const std::string parent = ParentOf(directory);
+  if (parent != directory) FLINT_RETURN_IF_ERROR(CreateDirectories(parent));
+  std::filesystem::create_directory(directory, error);
+  if (error) return ErrnoStatus("create directory", directory, error.value());
+  return SyncDirectory(parent);
+}
+
+std::string ParentOf(const std::string& path) {
+  size_t end = path.find_last_not_of('/');
+  size_t slash = end == std::string::npos ? end : path.find_last_of('/', end);
+  if (slash == std::string::npos) return path.starts_with('/') ? "/" : ".";
+  size_t last = path.find_last_not_of('/', slash);
+  return last == std::string::npos ? "/" : path.substr(0, last + 1);
 }
 
 std::string CanonicalDirectory(const std::string& directory) {
@@ -95,14 +109,11 @@ int64_t LockHolder(const std::string& directory) {
 Result<std::unique_ptr<DirectoryClaim>> DirectoryClaim::Take(const std::string& directory) {
   std::string canonical = CanonicalDirectory(directory);
   std::lock_guard<std::mutex> lock(claims_mutex);
-  auto [entry, inserted] = claims.emplace(canonical, ForkGeneration());
-  if (!inserted && entry->second == ForkGeneration()) {
+  if (claims_generation != ForkGeneration()) claims.clear();
+  claims_generation = ForkGeneration();
+  if (!claims.insert(canonical).second) {
     return Status::Busy(directory + " is already open in this process (" +
                         std::to_string(::getpid()) + "): share that object, or close it first");
-  }
-  if (!inserted) {
-    return Status::Busy(directory + " was open in the process that forked this one (" +
-                        std::to_string(::getppid()) + "): open it only after the fork");
   }
   return std::unique_ptr<DirectoryClaim>(new DirectoryClaim(std::move(canonical)));
 }

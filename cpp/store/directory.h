@@ -15,8 +15,11 @@ enum class DirectoryState : uint8_t { kAbsent, kEmpty, kDatabase };
 // it holds a database's files but not the one that names the others.
 Result<DirectoryState> InspectDirectory(const std::string& directory);
 
-// Creates it with its parents.
+// Creates it with its parents; the names of all that are new are `machine` durable.
 Status CreateDirectories(const std::string& directory);
+
+// "/a" of "/a/b" and "/a/b/"; "." of "b".
+std::string ParentOf(const std::string& path);
 
 // The directory with links resolved, by which two names of one directory are known to be the same.
 std::string CanonicalDirectory(const std::string& directory);
@@ -30,7 +33,9 @@ int64_t LockHolder(const std::string& directory);
 // process, which the system's locks, being one process's, don't see to.
 class DirectoryClaim {
  public:
-  static Result<std::unique_ptr<DirectoryClaim>> Take(const std::string& directory);  // Busy
+  // Busy where this process has it open; what its parent had open when it forked is no matter: the
+  // system's lock knows whether it still has. Both are called under NoFork.
+  static Result<std::unique_ptr<DirectoryClaim>> Take(const std::string& directory);
   ~DirectoryClaim();
 
  private:

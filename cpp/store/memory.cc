@@ -8,11 +8,15 @@
 #include <mutex>
 #include <string>
 
+#include "base/fork.h"
+
 namespace flint {
 namespace {
 
 std::mutex shared_mutex;
-std::weak_ptr<MemoryBudget> shared_budget;
+// Never destroyed: threads may go on while the process ends.
+std::weak_ptr<MemoryBudget>& shared_budget = *new std::weak_ptr<MemoryBudget>();
+uint64_t shared_generation = 0;  // ForkGeneration() of the process whose budget it is
 
 constexpr uint64_t kMemtableBytesMin = 512ull << 10;
 constexpr uint64_t kMemtableBytesMax = 64ull << 20;
@@ -21,6 +25,8 @@ constexpr uint64_t kMemtableBytesMax = 64ull << 20;
 
 Result<std::shared_ptr<MemoryBudget>> MemoryBudget::Share(uint64_t bytes) {
   std::lock_guard<std::mutex> lock(shared_mutex);
+  if (shared_generation != ForkGeneration()) shared_budget.reset();
+  shared_generation = ForkGeneration();
   if (auto budget = shared_budget.lock()) {
     if (bytes == 0 || bytes == budget->bytes()) return budget;
     return Status::Invalid("memory: the open stores of this process were promised " +

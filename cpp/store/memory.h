@@ -21,6 +21,7 @@ class MemoryBudget {
   static constexpr uint64_t kBytesMin = 4ull << 20;
 
   // The budget of the open databases; where none is open, a new one of `bytes` (0: the default).
+  // A forked child has none of its parent's open. Called under NoFork.
   // Invalid where `bytes` differs from what the open databases were promised.
   static Result<std::shared_ptr<MemoryBudget>> Share(uint64_t bytes);
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from flintstate import _core
-from flintstate.checkpoint.handle import Groups, Handle, new_version
+from flintstate.checkpoint.handle import Groups, Handle, new_state_id
 from flintstate.checkpoint.storage import LocalStorage, Storage
 from flintstate.spark.bucket import Bucket, Limits, empty_handle
 from flintstate.spark.keeping import Keeper
@@ -32,7 +32,7 @@ class Home:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.storage: Storage = LocalStorage(path / "storage")
-        self.first = empty_handle(new_version(), self.storage, GROUPS)
+        self.first = empty_handle(new_state_id(), self.storage, GROUPS)
 
     @contextmanager
     def bucket(
@@ -52,8 +52,11 @@ class Home:
             return bucket.commit(batch)
 
     def grow(self, handle: Handle, batches: int) -> list[Handle]:
+        return self.grow_from(handle, range(batches))
+
+    def grow_from(self, handle: Handle, batches: range) -> list[Handle]:
         handles = [handle]
-        for batch in range(batches):
+        for batch in batches:
             handles.append(self.add(handles[-1], batch))
         return handles
 
@@ -136,6 +139,6 @@ def expected(batches: int) -> list[int]:
 
 
 def wait_for_background() -> None:
-    for thread in threading.enumerate():
-        if thread.name.startswith("flintstate"):
+    while left := [t for t in threading.enumerate() if t.name == "flintstate-close"]:
+        for thread in left:
             thread.join(30)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import struct
 from dataclasses import dataclass, replace
@@ -11,7 +12,18 @@ from flintstate.checkpoint.sealed import HANDLE, INDEX, seal, seal_json, unseal,
 from flintstate.checkpoint.storage import Storage
 from flintstate.errors import CorruptionError, InvalidError
 
-__all__ = ["EMPTY_VERSION", "Base", "Groups", "Handle", "Reference", "Segment", "new_version"]
+__all__ = [
+    "EMPTY_VERSION",
+    "Base",
+    "Groups",
+    "Handle",
+    "ObjectName",
+    "Reference",
+    "Segment",
+    "epoch_of",
+    "new_id",
+    "new_state_id",
+]
 
 EMPTY_VERSION = bytes(16)
 ROOT_BYTES_MAX = 384
@@ -22,10 +34,24 @@ _REFERENCE = struct.Struct("<16sQI")
 _BASE = struct.Struct("<16sQQ")
 _SEGMENT = struct.Struct("<16sQIQ")
 _BASE_BIT, _INDEX_BIT = 1, 2
+_EPOCH_BYTES = 6
+_NAME = re.compile(
+    r"(groups/\d{5}-\d{5}/)(log|index|base|pin|file)/([0-9a-f]{32})(?:-[0-9a-f]{16})?"
+)
 
 
-def new_version() -> bytes:
-    """A name that no other attempt has."""
+def new_id(epoch: int) -> bytes:
+    """A version or an object's id, that no other attempt has: its attempt's epoch, and chance."""
+    return epoch.to_bytes(_EPOCH_BYTES, "big") + secrets.token_bytes(16 - _EPOCH_BYTES)
+
+
+def epoch_of(object_id: bytes) -> int:
+    """The epoch of the attempt that made an id."""
+    return int.from_bytes(object_id[:_EPOCH_BYTES], "big")
+
+
+def new_state_id() -> bytes:
+    """What tells a state from all others."""
     return secrets.token_bytes(16)
 
 
@@ -42,8 +68,33 @@ class Groups:
         return f"groups/{self.first:05d}-{self.last:05d}/"
 
     def name(self, kind: str, object_id: bytes) -> str:
-        """Names an object: `log`, `index`, `base` or `file`."""
+        """Names an object: `log`, `index`, `base` or `pin`."""
         return f"{self.prefix}{kind}/{object_id.hex()}"
+
+    def file_name(self, part: str) -> str:
+        """Names a base's file: `part` is its upload's id, `-`, and 16 digits of its own."""
+        return f"{self.prefix}file/{part}"
+
+
+@dataclass(frozen=True)
+class ObjectName:
+    """What the name of an object says."""
+
+    prefix: str
+    kind: str
+    id: bytes
+    """Its own, or for a file that of its upload."""
+
+    @staticmethod
+    def parse(name: str) -> ObjectName | None:
+        """None where it is no name of ours."""
+        found = _NAME.fullmatch(name)
+        return found and ObjectName(found[1], found[2], bytes.fromhex(found[3]))
+
+    @property
+    def epoch(self) -> int:
+        """That of the attempt that wrote the object."""
+        return epoch_of(self.id)
 
 
 @dataclass(frozen=True)
@@ -55,9 +106,9 @@ class Reference:
     crc: int
 
     @staticmethod
-    def publish(storage: Storage, groups: Groups, kind: str, data: bytes) -> Reference:
+    def publish(storage: Storage, groups: Groups, kind: str, data: bytes, epoch: int) -> Reference:
         """Writes a new object under a name of its own."""
-        reference = Reference.of(new_version(), data)
+        reference = Reference.of(new_id(epoch), data)
         storage.publish(groups.name(kind, reference.id), data)
         return reference
 
@@ -146,6 +197,11 @@ class Handle:
         except (struct.error, UnicodeDecodeError, ValueError):
             raise CorruptionError(f"{where}: its parts do not fit its {len(data)} bytes") from None
 
+    @property
+    def base_version(self) -> bytes:
+        """Where its chain begins."""
+        return self.base.version if self.base else EMPTY_VERSION
+
     def segments(self, storage: Storage) -> list[Segment]:
         """All segments since the base, in order."""
         indexed = read_index(storage, self.groups, self.index) if self.index else []
@@ -155,7 +211,7 @@ class Handle:
         """The next version. Writes an index object where the handle is full."""
         handle = self
         if len(self.recent) == SEGMENTS_MAX:
-            index = _write_index(storage, self.groups, self.segments(storage))
+            index = _write_index(storage, self.groups, self.segments(storage), batch)
             handle = replace(self, index=index, recent=())
         return replace(
             handle,
@@ -172,7 +228,7 @@ class Handle:
             left.pop(0)
         index = None
         if len(left) > SEGMENTS_MAX:
-            index, left = _write_index(storage, self.groups, left), []
+            index, left = _write_index(storage, self.groups, left, batch), []
         return replace(self, base=base, index=index, recent=tuple(left), batch=batch)
 
 
@@ -183,9 +239,11 @@ def read_index(storage: Storage, groups: Groups, index: Reference) -> list[Segme
     return [Segment(bytes.fromhex(v), n, crc, last) for v, n, crc, last in content["segments"]]
 
 
-def _write_index(storage: Storage, groups: Groups, segments: list[Segment]) -> Reference:
+def _write_index(
+    storage: Storage, groups: Groups, segments: list[Segment], epoch: int
+) -> Reference:
     content: dict[str, object] = {"segments": [s.as_list() for s in segments]}
-    return Reference.publish(storage, groups, "index", seal_json(INDEX, content))
+    return Reference.publish(storage, groups, "index", seal_json(INDEX, content), epoch)
 
 
 def _pack(reference: Reference) -> bytes:

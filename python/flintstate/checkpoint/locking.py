@@ -6,26 +6,33 @@ import contextlib
 import fcntl
 import os
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from flintstate.checkpoint.storage import make_directory, storage_errors
 
 __all__ = ["Doorbell", "FileLock"]
 
 _POLL_S = 0.005
 _DYING_S = 0.1
-_BUSY, _NOT_BUSY = b"!", b"."
+_BUSY, _NOT_BUSY, _DAMAGED = b"!", b".", b"x"
 
 
 class FileLock:
     """An exclusive lock on a file. The kernel releases it when its holder dies.
 
-    The file's one byte says whether its holder is busy, and would not let go if it were asked.
+    The file's one byte says whether its holder is busy, and would not let go if it were asked. It
+    stays when the holder goes, and tells the next one how that was. A process that its holder
+    forks holds nothing.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._descriptor: int | None = None
         self._holder_busy = False
+        self._left = b""
+        _held.add(self)
 
     def acquire(self, wait_s: float, ask: Callable[[], None] | None = None) -> bool:
         """Whether the lock was to be had within that time; `ask` is called while it is waited for.
@@ -44,13 +51,26 @@ class FileLock:
 
     def say_busy(self, busy: bool) -> None:
         """Tells those who want the lock, which is held, whether waiting for it makes sense."""
-        assert self._descriptor is not None
-        with contextlib.suppress(OSError):  # of a full disk: they wait in vain then
-            os.pwrite(self._descriptor, _BUSY if busy else _NOT_BUSY, 0)
+        self._say(_BUSY if busy else _NOT_BUSY)
+
+    def say_damaged(self) -> None:
+        """Tells whoever has the lock next that what it guards is damaged."""
+        self._say(_DAMAGED)
+
+    @property
+    def left_busy(self) -> bool:
+        """Whether the holder before died while it was busy."""
+        return self._left == _BUSY
+
+    @property
+    def left_damaged(self) -> bool:
+        """Whether a holder before has said so, and none since that it is busy."""
+        return self._left == _DAMAGED
 
     def in_place(self) -> bool:
         """Whether the path still names the file that is locked: nobody else can have it then."""
-        assert self._descriptor is not None
+        if self._descriptor is None:
+            return False
         try:
             there = os.stat(self._path)
         except FileNotFoundError:
@@ -72,12 +92,19 @@ class FileLock:
         finally:
             self.release()
 
+    def _say(self, word: bytes) -> None:
+        if self._descriptor is not None:
+            with contextlib.suppress(OSError):  # of a full disk: they wait in vain then
+                os.pwrite(self._descriptor, word, 0)
+
     def _try(self) -> bool:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with storage_errors(self._path):
+            make_directory(self._path.parent)
+            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if self.in_place():
+                self._left = os.pread(self._descriptor, 1, 0)
                 return True
         except BlockingIOError:
             self._holder_busy = os.pread(self._descriptor, 1, 0) == _BUSY
@@ -88,9 +115,13 @@ class FileLock:
         return False
 
     def _close(self) -> None:
-        assert self._descriptor is not None
-        os.close(self._descriptor)
-        self._descriptor = None
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def forget(self) -> None:
+        """For a forked child, which is not to keep what its parent lets go of."""
+        self._close()
 
 
 class Doorbell:
@@ -99,6 +130,7 @@ class Doorbell:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._ends: tuple[int, int] | None = None
+        _held.add(self)
 
     def ring(self) -> None:
         """Nothing happens where nobody listens."""
@@ -136,6 +168,10 @@ class Doorbell:
         except BlockingIOError:
             return False
 
+    def forget(self) -> None:
+        """For a forked child: nobody shall think that it listens."""
+        self.close()
+
     def close(self) -> None:
         """Listens no more."""
         if self._ends is not None:
@@ -143,3 +179,14 @@ class Doorbell:
             self._ends = None
             os.close(reading)
             os.close(writing)
+
+
+_held: weakref.WeakSet[FileLock | Doorbell] = weakref.WeakSet()
+
+
+def _forget_parents() -> None:
+    for held in _held:
+        held.forget()
+
+
+os.register_at_fork(after_in_child=_forget_parents)

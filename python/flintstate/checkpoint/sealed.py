@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Iterator
 from typing import Any, cast
 
 from flintstate import _core
 from flintstate.errors import CorruptionError, InvalidError
 
-__all__ = ["BASE", "CLAIM", "HANDLE", "INDEX", "seal", "seal_json", "unseal", "unseal_json"]
+__all__ = [
+    "BASE",
+    "CLAIM",
+    "HANDLE",
+    "INDEX",
+    "PIN",
+    "UPLOAD",
+    "seal",
+    "seal_json",
+    "unseal",
+    "unseal_json",
+    "unseal_whole_ones",
+]
 
-HANDLE, BASE, INDEX, CLAIM = b"HNDL", b"BASE", b"INDX", b"CLAM"
+HANDLE, BASE, INDEX, CLAIM, PIN = b"HNDL", b"BASE", b"INDX", b"CLAM", b"PINS"
+UPLOAD = b"UPLD"  # in local directories only
 
 _MAGIC = b"flnt"
 _VERSION = 1
@@ -53,3 +67,14 @@ def seal_json(kind: bytes, content: dict[str, object]) -> bytes:
 def unseal_json(kind: bytes, data: bytes, where: str) -> dict[str, Any]:
     """JSON out of its envelope."""
     return cast(dict[str, Any], json.loads(unseal(kind, data, where)))
+
+
+def unseal_whole_ones(kind: bytes, data: bytes, where: str) -> Iterator[dict[str, Any]]:
+    """The JSON of envelopes in a row, up to the first that is damaged or cut short."""
+    while len(data) >= _HEAD.size:
+        end = _HEAD.size + _HEAD.unpack_from(data)[3]
+        try:
+            yield unseal_json(kind, data[:end], where)
+        except (CorruptionError, InvalidError):
+            return
+        data = data[end:]

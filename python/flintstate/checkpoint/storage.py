@@ -7,10 +7,11 @@ object complete or not at all, and two attempts never share a name.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import shutil
-import time
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +20,18 @@ from typing import IO, Protocol, cast
 from flintstate.errors import InvalidError, NotFoundError, StorageError
 from flintstate.paths import PathLike, absolute_path
 
-__all__ = ["LocalStorage", "ObjectInfo", "Storage", "open_storage"]
+__all__ = [
+    "LocalStorage",
+    "ObjectInfo",
+    "Storage",
+    "make_directory",
+    "open_storage",
+    "storage_errors",
+]
 
 _TEMPORARY = ".writing-"
+_FULL = " (the disk is full: free some space, or choose another directory)"
+_HINTS = {errno.ENOSPC: _FULL, errno.EDQUOT: _FULL}
 
 
 @dataclass(frozen=True)
@@ -30,7 +40,8 @@ class ObjectInfo:
 
     name: str
     size: int
-    age_s: float
+    modified: float
+    """When it was written, by the storage's clock."""
 
 
 class Storage(Protocol):
@@ -47,7 +58,7 @@ class Storage(Protocol):
         """
 
     def publish_file(self, name: str, source: str) -> None:
-        """Moves or copies a local file into the storage, as `publish` does."""
+        """Moves a local file into the storage, as `publish` does."""
 
     def read(self, name: str) -> bytes:
         """A whole object. Raises NotFoundError, with the name."""
@@ -64,11 +75,20 @@ class Storage(Protocol):
     def local_path(self, name: str) -> str | None:
         """Where the object lies in the local file system, or None where it does not."""
 
+    def staging_path(self, name: str) -> str | None:
+        """Where to write a local file that `publish_file` then moves at no cost.
+
+        None where any place is as good. Left there, it is collected as an object that lost.
+        """
+
     def list(self, prefix: str) -> Iterator[ObjectInfo]:
         """All objects whose names begin with `prefix`, which ends in `/` or is empty."""
 
     def delete(self, name: str) -> None:
         """Removes an object; one that is not there is no error."""
+
+    def now(self) -> float:
+        """What the storage's clock says, by which objects are dated: seconds since 1970."""
 
 
 def open_storage(location: PathLike) -> Storage:
@@ -99,8 +119,8 @@ class LocalStorage:
 
     def publish_file(self, name: str, source: str) -> None:
         target = self._path(name)
-        with _storage_errors(target):
-            target.parent.mkdir(parents=True, exist_ok=True)
+        with storage_errors(target):
+            make_directory(target.parent)
             try:
                 _sync_path(source)
                 os.link(source, target)
@@ -111,20 +131,25 @@ class LocalStorage:
                     shutil.copyfileobj(content, file, 1 << 20)
             else:
                 _sync_path(target.parent)
+            os.unlink(source)
 
     def read(self, name: str) -> bytes:
         with self.readable(name) as file:
             return file.read()
 
     def fetch(self, name: str, target: str) -> None:
-        with self.readable(name) as source, open(target, "xb") as file:
+        with (
+            self.readable(name) as source,
+            storage_errors(Path(target)),
+            open(target, "xb") as file,
+        ):
             shutil.copyfileobj(source, file, 1 << 20)
 
     @contextlib.contextmanager
     def writable(self, name: str) -> Iterator[IO[bytes]]:
         target = self._path(name)
-        with _storage_errors(target):
-            target.parent.mkdir(parents=True, exist_ok=True)
+        with storage_errors(target):
+            make_directory(target.parent)
             temporary = target.parent / f"{_TEMPORARY}{secrets.token_hex(8)}"
             try:
                 with open(temporary, "xb") as file:
@@ -138,27 +163,34 @@ class LocalStorage:
 
     def readable(self, name: str) -> IO[bytes]:
         target = self._path(name)
-        with _storage_errors(target):
+        with storage_errors(target):
             return cast(IO[bytes], open(target, "rb"))
 
     def local_path(self, name: str) -> str:
+        return str(self._path(name))
+
+    def staging_path(self, name: str) -> str:
         target = self._path(name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        return str(target)
+        with storage_errors(target):
+            make_directory(target.parent)
+        return str(target.parent / f"{_TEMPORARY}{target.name}")
 
     def list(self, prefix: str) -> Iterator[ObjectInfo]:
-        now = time.time()
         for path in sorted((self._root / prefix).rglob("*")):
             with contextlib.suppress(FileNotFoundError):
                 status = path.stat()
                 if path.is_file():
                     name = path.relative_to(self._root).as_posix()
-                    yield ObjectInfo(name, status.st_size, now - status.st_mtime)
+                    yield ObjectInfo(name, status.st_size, status.st_mtime)
 
     def delete(self, name: str) -> None:
         target = self._path(name)
-        with _storage_errors(target):
+        with storage_errors(target):
             target.unlink(missing_ok=True)
+
+    def now(self) -> float:
+        with storage_errors(self._root), tempfile.TemporaryFile(dir=self._root) as file:
+            return os.fstat(file.fileno()).st_mtime
 
     def _path(self, name: str) -> Path:
         parts = name.split("/")
@@ -178,6 +210,16 @@ def _put_in_place(temporary: Path, target: Path) -> None:
         os.replace(temporary, target)
 
 
+def make_directory(path: Path) -> None:
+    """Makes a directory with its parents; their names are `machine` durable when this returns."""
+    if path.is_dir():
+        return
+    make_directory(path.parent)
+    with contextlib.suppress(FileExistsError):  # someone was faster
+        path.mkdir()
+    _sync_path(path.parent)
+
+
 def _sync_path(path: str | Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -187,7 +229,7 @@ def _sync_path(path: str | Path) -> None:
 
 
 @contextlib.contextmanager
-def _storage_errors(path: Path) -> Iterator[None]:
+def storage_errors(path: Path) -> Iterator[None]:
     """Turns what the system says into what the caller can do about it."""
     try:
         yield
@@ -198,4 +240,5 @@ def _storage_errors(path: Path) -> Iterator[None]:
             f"{path}: there is no such object; was it deleted, or the storage moved?"
         ) from None
     except OSError as error:
-        raise StorageError(f"{path}: {error.strerror or error}", error.errno) from error
+        hint = _HINTS.get(error.errno or 0, "")
+        raise StorageError(f"{path}: {error.strerror or error}{hint}", error.errno) from error

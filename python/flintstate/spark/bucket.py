@@ -7,7 +7,7 @@ back to its undo point (hard links made when it was last opened), or restoring.
 After a call that has committed, the store may stay open (keeping.py). Then `rest` ends the call,
 and `resume` begins the next one. Whoever wants it meanwhile rings the bell and waits for the lock.
 
-Directory of a bucket:  lock  bell  db-ID/  undo/  uploads/ID/{files/,plan,steps,done}  private/
+Directory of a bucket:  lock  bell  db-ID/  undo/  uploads/ID/{files/,plan,steps,done}  private/ID/
 A store's directory has a name that no other had: what still writes into one that was removed with
 all the rest, such as a store that is kept open, never meets the files of its successor.
 """
@@ -15,22 +15,25 @@ all the rest, such as a store that is kept open, never meets the files of its su
 from __future__ import annotations
 
 import contextlib
+import errno
 import resource
 import secrets
 import shutil
-import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 
 from flintstate import _core
-from flintstate.checkpoint.base import ADOPTION_AGE_MAX_S, Upload, restore_base
-from flintstate.checkpoint.handle import EMPTY_VERSION, Groups, Handle, Segment, new_version
+from flintstate.checkpoint.background import in_background
+from flintstate.checkpoint.base import restore_base
+from flintstate.checkpoint.handle import EMPTY_VERSION, Groups, Handle, Segment, new_id
 from flintstate.checkpoint.locking import Doorbell, FileLock
 from flintstate.checkpoint.retention import delete_superseded
 from flintstate.checkpoint.storage import Storage
+from flintstate.checkpoint.upload import Upload
 from flintstate.errors import CorruptionError, FlintError, InvalidError, StorageError
 from flintstate.state.times import system_clock
 
@@ -42,6 +45,7 @@ _STORES = f"db-{'[0-9a-f]' * 16}"
 # RocksDB maps whole files, which an address space with a limit may not have room for.
 ADDRESSES_UNLIMITED = resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
 _CORRUPT = (CorruptionError, InvalidError, StorageError)
+_OUT_OF_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE)
 
 
 @dataclass(frozen=True)
@@ -93,10 +97,12 @@ class Bucket:
         self._shared = self._lock.acquire(_LOCK_WAIT_S, self._bell.ring)
         try:
             if self._shared:
+                self._clear_damage()
                 self._lock.say_busy(True)
             self.backend = self._open() if self._shared else self._open_privately()
             self._adopted = self._find_upload() if self._shared else None
         except BaseException:
+            self._lock.say_busy(self._lock.left_busy)
             self._lock.release()
             raise
 
@@ -120,27 +126,27 @@ class Bucket:
 
         What this returns counts only once Spark has committed it.
         """
-        groups, handle = self._handle.groups, self._handle
-        version = new_version()
+        committed = self._handle
+        groups, handle = committed.groups, replace(committed, root=self._storage.root)
+        version = new_id(batch)
         name = groups.name("log", version)
-        path = self._storage.local_path(name)
-        staged = path is None
-        target = path or str(self._local / f"segment-{version.hex()}")
-        written = self.backend.commit(
-            target, version=version, parent=handle.version, sync=not staged
-        )
+        path = self._storage.staging_path(name) or str(self._local / f"segment-{version.hex()}")
+        try:
+            written = self.backend.commit(path, version=version, parent=handle.version)
+            if written is not None:
+                self._storage.publish_file(name, path)
+        except BaseException:
+            Path(path).unlink(missing_ok=True)
+            raise
         if written is not None:
-            if staged:
-                self._storage.publish_file(name, target)
-                Path(target).unlink()
             segment = Segment(version, written.size, written.checksum, written.last_sequence)
             handle = handle.with_segment(self._storage, segment, batch)
-        base = self._adopted.result() if self._adopted else None
-        if base is not None:
-            handle = handle.with_base(self._storage, base, batch)
+            if self._segments is not None:
+                self._segments = [*self._segments, segment]
         self._handle = handle
-        self._segments = None
-        return self._rebased_if_overdue(batch)
+        if self._adopted is not None and self._adopted.done():
+            self._adopt(self._adopted, committed, batch)
+        return self._rebased_if_overdue(committed, batch)
 
     def rest(self) -> bool:
         """Ends a call that has committed; False where the bucket is to be closed, and not kept.
@@ -148,7 +154,7 @@ class Bucket:
         That is so where a base is due, the undo point is before the base, or the store is not in
         the bucket's directory. Whoever rang during the call is heard by the keeper.
         """
-        if not self._shared or not self._lock.in_place():
+        if not self._shared or not self._lock.in_place() or self.backend.damaged:
             return False
         if self._wants_base() or self._opened_at not in self._versions():
             return False
@@ -158,8 +164,8 @@ class Bucket:
             return False
         self.backend.rest()
         self._lock.say_busy(False)
-        if self._adopted is not None and self._adopted.result() is None:
-            _in_background(self._upload, self._adopted)
+        if self._adopted is not None and not self._adopted.done():
+            in_background(partial(self._upload, self._adopted), awaited=False)
         return True
 
     def resume(self, handle: Handle, clock: Callable[[], int]) -> bool:
@@ -168,6 +174,8 @@ class Bucket:
         It is used at the handle's version alone, and while it lies in the bucket's directory.
         """
         if self.backend.version != handle.version or not self._lock.in_place():
+            return False
+        if self.backend.damaged:
             return False
         if handle != self._handle:
             self._handle = handle
@@ -185,17 +193,29 @@ class Bucket:
         """Whether another process has asked for it."""
         return self._bell.rung()
 
-    def close(self, *, background: bool = False) -> None:
+    def close(self, *, background: bool = False, after: BaseException | None = None) -> None:
         """Lets go of the store. In the background it does not hold up the caller; then a new base
-        is uploaded too, where one is due."""
-        if self._shared:
+        is uploaded too, where one is due. `after` is what ended the call, where it failed.
+
+        Where damage was met, by the call or by the store itself, the next opening restores.
+        """
+        if isinstance(after, CorruptionError):
+            self._lock.say_damaged()
+        elif self._shared:
             self._lock.say_busy(False)
         if background and self._shared:
-            _in_background(self._wind_up)
+            in_background(self._wind_up, awaited=True)
         else:
             self._let_go()
 
     # Opening.
+
+    def _clear_damage(self) -> None:
+        """Removes the stores in which damage was met: their files, which may be links to each
+        other's, are good for nothing."""
+        if self._lock.left_damaged:
+            for found in (*self._local.glob("db-*"), self._local / "undo"):
+                shutil.rmtree(found, ignore_errors=True)
 
     def _open(self) -> _core.RocksBackend:
         """The local store, at the handle's version."""
@@ -217,20 +237,23 @@ class Bucket:
     def _try_local(self, directory: Path) -> _core.RocksBackend | None:
         """The store that is there; None where it can't be brought to the handle's version."""
         try:
+            if self._lock.left_busy:
+                _verify(directory)
             backend = self._open_backend(directory)
-        except _CORRUPT:
+        except _CORRUPT as error:
+            if getattr(error, "errno", None) in _OUT_OF_ROOM:
+                raise
             return None  # a damaged cache: what it cached is restored
+        there = False
         try:
-            if self._catch_up(backend):
-                return backend
-        except CorruptionError:
-            backend.close()
-            raise  # a segment is damaged, and restoring would need it too
-        except BaseException:
-            backend.close()
-            raise
-        backend.close()
-        return None
+            there = self._catch_up(backend)
+        except FlintError:
+            if not backend.damaged:
+                raise  # a segment is, and restoring would need it too
+        finally:
+            if not there:
+                backend.close()
+        return backend if there else None
 
     def _catch_up(self, backend: _core.RocksBackend) -> bool:
         """Replays what the store lacks; False where it is not on the handle's chain."""
@@ -264,7 +287,6 @@ class Bucket:
 
     def _open_backend(self, directory: Path) -> _core.RocksBackend:
         groups = self._handle.groups
-        directory.parent.mkdir(parents=True, exist_ok=True)
         return _core.RocksBackend.open(
             str(directory), self._key_schema, groups.max_parallelism, groups.first, groups.last,
             compression="none", mmap=ADDRESSES_UNLIMITED, clock=self._clock,
@@ -307,34 +329,48 @@ class Bucket:
     def _find_upload(self) -> Upload | None:
         """The upload that the next commit may adopt; others that are of no use are removed."""
         for upload in Upload.all(self._local / "uploads"):
-            on_chain = upload.handle().version in {s.version for s in self._chain()}
-            if on_chain and upload.age_s() < ADOPTION_AGE_MAX_S:
+            if upload.continues(self._handle, {s.version for s in self._chain()}):
                 return upload
-            if self._handle.base is not None and upload.result() == self._handle.base:
+            if self._handle.base is not None and upload.handle.version == self._handle.base.version:
                 # Spark has committed it. Tidying up is never worth a failure.
                 with contextlib.suppress(FlintError):
                     delete_superseded(self._storage, self._handle, self._limits.batches_retained)
-            upload.remove()
+            upload.remove(self._storage)
         return None
 
-    def _rebased_if_overdue(self, batch: int) -> Handle:
+    def _adopt(self, upload: Upload, committed: Handle, batch: int) -> None:
+        base = upload.adopt(self._storage, committed, batch)
+        if base is None:  # its files are not in this storage: another one will be made
+            upload.remove(self._storage)
+            self._adopted = None
+            return
+        self._handle = self._handle.with_base(self._storage, base, batch)
+        self._segments = None
+
+    def _rebased_if_overdue(self, committed: Handle, batch: int) -> Handle:
         """Uploads a base in the foreground where the log has outgrown twice its bound."""
         if self._limits.log_outgrown(self._handle, self._chain(), times=2):
             upload = self._begin_upload()
-            base = upload.run(self._storage)
-            if base is not None:
-                self._handle = self._handle.with_base(self._storage, base, batch)
-                self._segments = None
+            try:
+                if upload.run(self._storage):
+                    self._adopt(upload, committed, batch)
+            finally:
+                if self.private:  # nobody else knows of it
+                    upload.remove(self._storage)
         return self._handle
 
     def _begin_upload(self) -> Upload:
-        directory = self._local / "uploads" / secrets.token_hex(8)
+        # What the bucket's directory has is the affair of whoever holds its lock.
+        parent = self._local / ("uploads" if self._shared else "private")
+        directory = parent / secrets.token_hex(8)
         directory.mkdir(parents=True)
         self.backend.checkpoint(str(directory / "files"))
-        return Upload.plan(directory, self._handle)
+        return Upload.begin(directory, self._handle)
 
     def _wants_base(self) -> bool:
-        return self._adopted is None and self._limits.log_outgrown(self._handle, self._chain())
+        if self._adopted is not None or self.backend.damaged:
+            return False
+        return self._limits.log_outgrown(self._handle, self._chain())
 
     def _wind_up(self) -> None:
         """What may happen after the caller has gone on; whoever opens next does what is left."""
@@ -346,29 +382,41 @@ class Bucket:
             finally:
                 self._let_go()
         if upload is not None:
-            self._upload(upload)
+            in_background(partial(self._upload, upload), awaited=False)
 
     def _upload(self, upload: Upload) -> None:
         # Should it fail, the next call continues; an overdue base fails in the open.
         with contextlib.suppress(FlintError, OSError):
             upload.run(self._storage)
+        if upload.damaged:
+            lock = FileLock(self._local / "lock")
+            if lock.acquire(_LOCK_WAIT_S, self._bell.ring):
+                lock.say_damaged()
+                lock.release()
 
     def _let_go(self) -> None:
-        try:
-            if self._shared:
+        with contextlib.ExitStack() as ends:
+            ends.callback(self._lock.release)
+            ends.callback(self._bell.close)
+            if not self._shared:
+                return self.backend.discard()
+            try:
                 self.backend.close()
-            else:
-                self.backend.discard()
-        finally:
-            self._bell.close()
-            self._lock.release()
+            finally:
+                if self.backend.damaged:
+                    self._lock.say_damaged()
 
     def _new_place(self) -> Path:
         return self._local / f"db-{secrets.token_hex(8)}"
 
 
-def _in_background(work: Callable[..., None], *arguments: object) -> None:
-    threading.Thread(target=work, args=arguments, name="flintstate-close", daemon=True).start()
+def _verify(directory: Path) -> None:
+    """Reads the table files of a store that a call died with: what killed it may be in one of them.
+
+    They are not mapped for that, so that what can't be read is an error, and not another death.
+    """
+    for path in directory.glob("*.sst"):
+        _core.verify_table_file(str(path))
 
 
 def empty_handle(state_id: bytes, storage: Storage, groups: Groups) -> Handle:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyspark.sql.streaming.state import GroupState
 
 from flintstate.checkpoint.handle import Handle
+from flintstate.checkpoint.rivals import refuse_if_behind
 from flintstate.checkpoint.storage import Storage, open_storage
 from flintstate.errors import InvalidError
 from flintstate.spark.bucket import Bucket, Limits, empty_handle
@@ -43,6 +44,8 @@ class Carrier:
     limits: Limits
     operator: bytes
     """No other plan's carrier has it, not even one with the same function."""
+    epoch_seen: int
+    """Up to which batch the state directory had gone on when the query was made."""
 
     def __call__(
         self, key: tuple[int], frames: Iterable[pd.DataFrame], state: GroupState
@@ -52,6 +55,7 @@ class Carrier:
             refuse_endless_trigger()
         storage = open_storage(self.state)
         batch_id, query_id = who_am_i()
+        refuse_if_behind(storage, batch_id, self.epoch_seen)
         handle = self._handle(storage, key[0], state)
         if not state.exists:
             claim_query(storage, query_id, batch_id)
@@ -67,8 +71,8 @@ class Carrier:
             for batch in runner.call(_chunks(payloads)):
                 yield frame(batch)
             self._finish(bucket.commit(batch_id), runner, state)
-        except BaseException:  # the end of a generator that Spark gives up, too
-            bucket.close()
+        except BaseException as error:  # the end of a generator that Spark gives up, too
+            bucket.close(after=error)
             raise
         KEEPER.keep(bucket, self.operator)
 

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark import TaskContext
 
-from flintstate.checkpoint.handle import Groups, new_version
+from flintstate.checkpoint.handle import Groups, new_state_id
 from flintstate.checkpoint.sealed import CLAIM, seal_json, unseal_json
 from flintstate.checkpoint.storage import Storage
 from flintstate.errors import InvalidError, NotFoundError
@@ -77,7 +77,7 @@ class Claim:
             if not 1 <= count <= 8192:
                 raise InvalidError(f"buckets={buckets}: between 1 and 8192 are possible")
             labels = tuple(choose_labels(count, partitions))
-            claim = Claim(new_version(), parallelism, labels, key_schema, processing_time)
+            claim = Claim(new_state_id(), parallelism, labels, key_schema, processing_time)
             claim = claim._write(storage)
         claim._check(storage.root, key_schema, buckets, processing_time)
         return claim

@@ -24,6 +24,7 @@ import os
 import select
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +38,7 @@ __all__ = ["KEEPER", "Keeper"]
 
 _MOST = 4
 _IDLE_S = 10.0
+_AFTER_FAILURE_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -52,12 +54,16 @@ class Keeper:
     def __init__(self, most: int = _MOST, idle_s: float = _IDLE_S) -> None:
         self._most = most
         self._idle_s = idle_s
+        self._begin()
+        _keepers.add(self)
+
+    def _begin(self) -> None:
         self._mutex = threading.Lock()  # for what follows
         self._kept: dict[Path, _Kept] = {}  # least recently used first
         self._dismissed: list[Bucket] = []
         self._ending = False
         self._thread: threading.Thread | None = None
-        self._wakers: tuple[int, int] = (-1, -1)
+        self._wakers: tuple[int, ...] = ()
 
     def take(
         self, local: Path, operator: bytes, handle: Handle, clock: Callable[[], int]
@@ -84,53 +90,72 @@ class Keeper:
         """For a call's end, after its commit: the bucket is kept, or closed in the background."""
         stays = False
         with contextlib.suppress(FlintError, OSError):
-            stays = self._most > 0 and bucket.rest()
+            stays = self._most > 0 and self._listens() and bucket.rest()
         if not stays:
             bucket.close(background=True)
             return
         with self._mutex:
             self._kept[bucket.local] = _Kept(bucket, operator, time.monotonic() + self._idle_s)
-            if self._thread is None:
-                self._wakers = os.pipe()
-                self._thread = threading.Thread(
-                    target=self._run, name="flintstate-keeper", daemon=True
-                )
-                self._thread.start()
         self._wake()
 
     def close(self) -> None:
         """Closes all that is kept, and ends the thread; for the end of a process."""
         with self._mutex:
             thread, self._ending = self._thread, True
-        if thread is not None and thread.is_alive():  # it is not in a process that was forked
+        if thread is not None:
             self._wake()
             thread.join()
+
+    def forget(self) -> None:
+        """For a forked child, which has neither the thread nor the stores: it begins anew."""
+        for descriptor in self._wakers:
+            os.close(descriptor)
+        self._begin()
+
+    def _listens(self) -> bool:
+        """Whether the thread is there, or could be started."""
+        with self._mutex:
+            if self._thread is None and not self._ending:
+                self._wakers = self._wakers or os.pipe()
+                thread = threading.Thread(target=self._run, name="flintstate-keeper", daemon=True)
+                with contextlib.suppress(RuntimeError):  # the system has none to give
+                    thread.start()
+                    self._thread = thread
+            return self._thread is not None and not self._ending
 
     def _wake(self) -> None:
         os.write(self._wakers[1], b"!")
 
     def _run(self) -> None:
-        while True:
-            due, bells, until, ending = self._look()
-            for bucket in due:
-                with contextlib.suppress(FlintError, OSError):  # the next one to open it replays
-                    bucket.close()
-            if ending:
-                return
-            if not due:
-                self._sleep(bells, until)
+        ending = False
+        while not ending:
+            try:
+                ending = self._serve()
+            except Exception:  # such as memory that runs out: others wait for what is kept here
+                time.sleep(_AFTER_FAILURE_S)
+
+    def _serve(self) -> bool:
+        """Closes what is due, or sleeps; whether this was the last time."""
+        due, bells, until, ending = self._look()
+        for bucket in due:
+            with contextlib.suppress(Exception):  # the next one to open it replays
+                bucket.close()
+        if not due and not ending:
+            self._sleep(bells, until)
+        return ending
 
     def _look(self) -> tuple[list[Bucket], list[int], float | None, bool]:
         """What is to be closed now; whose bells to listen to, and until when."""
         with self._mutex:
             now = time.monotonic()
-            due, self._dismissed = self._dismissed, []
             for local, kept in list(self._kept.items()):
                 crowded = len(self._kept) > self._most
-                if self._ending or crowded or kept.until <= now or kept.bucket.wanted():
-                    due.append(self._kept.pop(local).bucket)
+                if self._ending or crowded or kept.until <= now or _wanted(kept.bucket):
+                    self._dismissed.append(kept.bucket)
+                    del self._kept[local]
             bells = [kept.bucket.fileno() for kept in self._kept.values()]
             until = min((kept.until for kept in self._kept.values()), default=None)
+            due, self._dismissed = self._dismissed, []
             return due, bells, until, self._ending
 
     def _sleep(self, bells: list[int], until: float | None) -> None:
@@ -142,6 +167,21 @@ class Keeper:
         if any(descriptor == self._wakers[0] for descriptor, _ in poller.poll(timeout)):
             os.read(self._wakers[0], 1 << 16)
 
+
+def _wanted(bucket: Bucket) -> bool:
+    try:
+        return bucket.wanted()
+    except OSError:  # whoever rings can't be heard
+        return True
+
+
+def _forget_parents() -> None:
+    for keeper in _keepers:
+        keeper.forget()
+
+
+_keepers: weakref.WeakSet[Keeper] = weakref.WeakSet()
+os.register_at_fork(after_in_child=_forget_parents)
 
 # A worker without room for many addresses has none for stores that it does not use.
 KEEPER = Keeper(_MOST if runs_many_tasks() and ADDRESSES_UNLIMITED else 0)

@@ -15,6 +15,7 @@ from pyspark.sql import types as T  # noqa: N812
 from pyspark.sql.streaming.state import GroupStateTimeout
 
 from flintstate.checkpoint.handle import ROOT_BYTES_MAX
+from flintstate.checkpoint.rivals import newest_epoch
 from flintstate.checkpoint.storage import open_storage
 from flintstate.errors import InvalidError
 from flintstate.paths import PathLike, absolute_path
@@ -31,6 +32,7 @@ from flintstate.spark.claim import Claim
 from flintstate.spark.frames import carried_schema, unfolded
 from flintstate.spark.handing_over import hand_over_by_count
 from flintstate.spark.packing import PACKED_SPARK, PACKER, Packer
+from flintstate.spark.reading import batches_to_retain
 from flintstate.spark.runner import BatchRunner, RowRunner, Runner
 from flintstate.spark.schemas import (
     arrow_schema,
@@ -150,11 +152,11 @@ class Keyed:
             cores=session.sparkContext.defaultParallelism,
             processing_time=runner.mode == "processing",
         )
-        retained = _number(session, "spark.sql.streaming.minBatchesToRetain", 100)
-        limits = Limits(batches_retained=retained)
+        limits = Limits(batches_retained=batches_to_retain(session))
         carrier = Carrier(
-            storage.root, claim, self.local_dir, runner, limits, operator=secrets.token_bytes(16)
-        )
+            storage.root, claim, self.local_dir, runner, limits, operator=secrets.token_bytes(16),
+            epoch_seen=newest_epoch(storage.list("groups/")),
+        )  # fmt: skip
         packer = Packer(
             self._names, claim.labels, claim.max_parallelism, self.schema, claim.state_id.hex()
         )

@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from flintstate.checkpoint.handle import Handle
 from flintstate.checkpoint.retention import ORPHAN_AGE_MIN_S, collect_orphans
+from flintstate.checkpoint.rivals import newest_epoch
 from flintstate.checkpoint.storage import Storage, open_storage
 from flintstate.errors import InvalidError, NotFoundError
 from flintstate.paths import PathLike, absolute_path, path_text
 from flintstate.spark.bucket import Bucket
 from flintstate.spark.claim import Claim
+from flintstate.state.rocksdb import read_entries
 
 __all__ = ["collect_garbage", "committed", "read_state"]
 
@@ -44,7 +46,7 @@ def read_state(
     """
     handles = committed(spark, path_text(checkpoint, "checkpoint"), batch_id)
     storage = _storage_of(handles, root)
-    reader = _Reader(storage.root, _claim(storage, handles[0]).key_schema, state)
+    reader = _Reader(storage.root, _claim(storage, handles).key_schema, state)
     schema = _schema_of(reader, storage, handles)
     rows = [(handle.to_bytes(),) for handle in handles]
     pointers = spark.createDataFrame(rows, "handle binary").repartition(len(rows))
@@ -56,22 +58,49 @@ def collect_garbage(
     *,
     checkpoint: PathLike,
     root: PathLike | None = None,
-    batches_retained: int = 100,
+    batches_retained: int = 0,
     age_min_s: float = ORPHAN_AGE_MIN_S,
+    rolled_back: bool = False,
 ) -> list[str]:
     """Deletes what attempts that lost have left in the state directory, and gives the names.
 
-    Safe beside a running query as long as `age_min_s` stays at its hour; with less, stop the query
-    first. `batches_retained` must not be below Spark's `minBatchesToRetain`.
+    Safe beside a running query, whatever its batches take: what is of a batch that Spark has not
+    committed, or of a base that a batch may still adopt, is left alone, and what is younger than
+    `age_min_s` too, for those who may be reading it. What Spark retains stays readable:
+    `batches_retained` is raised to this session's `spark.sql.streaming.minBatchesToRetain`; give it
+    where the query's session retains more. `root` is where the state directory is now, if it was
+    moved.
+
+    `rolled_back=True` is for a query that was put back to an older batch on purpose, before it runs
+    again: what the batches after it have left in the directory `root` is deleted, too. No query may
+    use it meanwhile.
+
+    Raises InvalidError where the state directory is another one than the checkpoint's, or has gone
+    on without it (a copied checkpoint's has), NotFoundError where something that the checkpoint
+    needs is not there; nothing is deleted then.
     """
-    handles = committed(spark, path_text(checkpoint, "checkpoint"), None)
+    where = path_text(checkpoint, "checkpoint")
+    if rolled_back and root is None:
+        raise InvalidError("rolled_back=True: say with root= in which state directory")
+    storage = _storage_of(committed(spark, where, None), root)
+    epoch_seen = newest_epoch(storage.list("groups/"))
+    batch = _last_batch(spark, where)
+    handles = committed(spark, where, batch)
+    _claim(storage, handles)
     return collect_orphans(
-        _storage_of(handles, root),
+        storage,
         handles,
-        last_batch=max(handle.batch for handle in handles),
-        batches_retained=batches_retained,
+        last_batch=batch,
+        epoch_seen=epoch_seen,
+        batches_retained=max(batches_retained, batches_to_retain(spark)),
         age_min_s=age_min_s,
+        rolled_back=rolled_back,
     )
+
+
+def batches_to_retain(spark: SparkSession) -> int:
+    """For how many batches Spark, and so a state directory, keeps what they point to."""
+    return int(spark.conf.get("spark.sql.streaming.minBatchesToRetain", None) or 100)
 
 
 @dataclass(frozen=True)
@@ -108,10 +137,9 @@ class _Reader:
 
     def _stream(self, bucket: Bucket) -> pa.RecordBatchReader:
         try:
-            entries = bucket.backend.entries(self.state)
+            return read_entries(bucket.backend, self.state)
         except NotFoundError:
             return pa.RecordBatchReader.from_batches(pa.schema([]), [])
-        return pa.RecordBatchReader.from_stream(entries)
 
 
 def _schema_of(reader: _Reader, storage: Storage, handles: list[Handle]) -> pa.Schema:
@@ -128,16 +156,27 @@ def _schema_of(reader: _Reader, storage: Storage, handles: list[Handle]) -> pa.S
     raise NotFoundError(f"state '{reader.state}': none of the buckets at {storage.root} has it")
 
 
+def _last_batch(spark: SparkSession, checkpoint: str) -> int:
+    """The last batch that Spark has committed."""
+    return int(_operator(spark, checkpoint)["maxBatchId"])
+
+
+def _operator(spark: SparkSession, checkpoint: str) -> Row:
+    """What Spark says of the query's keyed operator."""
+    operators = spark.read.format("state-metadata").load(checkpoint)
+    found = operators.where(F.col("operatorName") == _OPERATOR).first()
+    if found is None:
+        raise NotFoundError(f"checkpoint {checkpoint}: no keyed query has committed a batch there")
+    return found
+
+
 def committed(spark: SparkSession, checkpoint: str, batch_id: int | None) -> list[Handle]:
     """The handles in Spark's state, one for each bucket that was called.
 
     Raises NotFoundError where there is none, InvalidError where the query is not one of keyed().
     """
-    operators = spark.read.format("state-metadata").load(checkpoint)
-    found = operators.where(F.col("operatorName") == _OPERATOR).select("operatorId").first()
-    if found is None:
-        raise NotFoundError(f"checkpoint {checkpoint}: no keyed query has committed a batch there")
-    reader = spark.read.format("statestore").option("operatorId", found[0])
+    operator = _operator(spark, checkpoint)["operatorId"]
+    reader = spark.read.format("statestore").option("operatorId", operator)
     if batch_id is not None:
         reader = reader.option("batchId", batch_id)
     pointers = reader.load(checkpoint).select("value.groupState.*")
@@ -151,15 +190,23 @@ def committed(spark: SparkSession, checkpoint: str, batch_id: int | None) -> lis
 
 
 def _storage_of(handles: list[Handle], root: PathLike | None) -> Storage:
-    return open_storage(handles[0].root if root is None else absolute_path(root, "root"))
+    """Where the newest of them was written, unless the caller knows better."""
+    newest = max(handles, key=lambda handle: handle.batch)
+    return open_storage(newest.root if root is None else absolute_path(root, "root"))
 
 
-def _claim(storage: Storage, handle: Handle) -> Claim:
-    """The claim of the state directory that the handle speaks of."""
+def _claim(storage: Storage, handles: list[Handle]) -> Claim:
+    """The claim of the state directory that the handles speak of."""
     claim = Claim.read(storage)
-    if claim is None or claim.state_id != handle.state_id:
+    if claim is None:
         raise NotFoundError(
-            f"state directory {storage.root}: it is not the one that the checkpoint points to: "
+            f"state directory {storage.root}: there is none that the checkpoint could point to: "
             "say with root= where it is now"
+        )
+    strange = {handle.state_id for handle in handles} - {claim.state_id}
+    if strange:
+        raise InvalidError(
+            f"state directory {storage.root}: it holds state {claim.state_id.hex()}, the "
+            f"checkpoint points to {strange.pop().hex()}: say with root= where that is now"
         )
     return claim

@@ -107,7 +107,7 @@ class RocksDbBackend(KeyedBackend):
 
     def entries(self, state: State | str) -> pa.RecordBatchReader:
         self._check_open()
-        return pa.RecordBatchReader.from_stream(self.native.entries(self._known(state).name))
+        return read_entries(self.native, self._known(state).name)
 
     def _known(self, state: State | str) -> _core.RocksState:
         name = state if isinstance(state, str) else state.name
@@ -234,3 +234,11 @@ def _native_ttl(ttl: Ttl | None) -> NativeTtl:
     if ttl is None:
         return None
     return (ttl.millis, ttl.refresh_on_read, ttl.return_expired, ttl.event_time)
+
+
+def read_entries(native: _core.RocksBackend, name: str) -> pa.RecordBatchReader:
+    """The entries of a state in the catalogue. What goes wrong is raised as it is, and not as what
+    Arrow makes of a stream's error."""
+    stream = native.entries(name)
+    batches = (pa.record_batch(batch) for batch in iter(stream.next, None))
+    return pa.RecordBatchReader.from_batches(pa.schema(stream), batches)

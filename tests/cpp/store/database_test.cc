@@ -1,6 +1,5 @@
 #include "store/database.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <rocksdb/sst_file_writer.h>
 #include <sys/wait.h>
@@ -8,6 +7,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "store/checkpoint.h"
 
@@ -105,12 +105,8 @@ TEST_F(DatabaseTest, AnotherProcessIsToldWhoHoldsTheDirectory) {
   pid_t child = ::fork();
   char byte = 0;
   if (child == 0) {
-    // A forked child can't start the threads of a database: it takes the lock that they take.
-    struct flock whole = {};
-    whole.l_type = F_WRLCK;
-    whole.l_whence = SEEK_SET;
-    int file = ::open(Path("db/LOCK").c_str(), O_RDWR);
-    byte = file >= 0 && ::fcntl(file, F_SETLK, &whole) == 0 ? 'y' : 'n';
+    auto own = Database::Open(Path("db"), options_);
+    byte = own.ok() ? 'y' : 'n';
     static_cast<void>(::write(ready[1], &byte, 1) + ::read(finish[0], &byte, 1));
     ::_exit(0);
   }
@@ -124,6 +120,47 @@ TEST_F(DatabaseTest, AnotherProcessIsToldWhoHoldsTheDirectory) {
   ASSERT_EQ(::write(finish[1], &byte, 1), 1);
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
   EXPECT_NE(Open(), nullptr);  // who died holds nothing
+}
+
+TEST_F(DatabaseTest, AForkedChildFlushesAndClosesADatabaseOfItsOwn) {
+  auto database = Open();
+  ASSERT_TRUE(Write(*database, "k", "v").ok());
+  ASSERT_TRUE(database->Flush().ok());
+  pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);
+    auto own = Database::Open(Path("child"), options_);
+    bool ok = own.ok() && Write(**own, "k", "v").ok() && (*own)->Flush().ok();
+    ::_exit(ok && (*own)->Close().ok() ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(Read(*database, "k"), "v");
+}
+
+TEST_F(DatabaseTest, WhoeverClosesItSecondWaitsUntilItIsClosed) {
+  for (int round = 0; round < 20; ++round) {
+    auto database = Open();
+    ASSERT_TRUE(Write(*database, "k", "v").ok());
+    std::thread first([&] { EXPECT_TRUE(database->Close().ok()); });
+    EXPECT_TRUE(database->Close().ok());
+    EXPECT_NE(Open(), nullptr);
+    first.join();
+  }
+}
+
+TEST_F(DatabaseTest, DamageThatWasMetIsRemembered) {
+  auto database = Open();
+  ASSERT_TRUE(Write(*database, "k", std::string(100, 'v')).ok());
+  ASSERT_TRUE(database->Flush().ok());
+  for (const auto& entry : std::filesystem::directory_iterator(Path("db"))) {
+    if (entry.path().extension() != ".sst") continue;
+    std::fstream(entry.path(), std::ios::in | std::ios::out | std::ios::binary).seekp(20).put('!');
+  }
+  EXPECT_FALSE(database->damaged());
+  EXPECT_NE(Read(*database, "k").find("error"), std::string::npos);
+  EXPECT_TRUE(database->damaged());
 }
 
 TEST_F(DatabaseTest, AForkedChildGetsAnErrorAndTheParentGoesOn) {

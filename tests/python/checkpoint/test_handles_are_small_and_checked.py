@@ -7,9 +7,12 @@ from flintstate.checkpoint.handle import (
     Base,
     Groups,
     Handle,
+    ObjectName,
     Reference,
     Segment,
-    new_version,
+    epoch_of,
+    new_id,
+    new_state_id,
 )
 from flintstate.checkpoint.storage import LocalStorage
 from flintstate.errors import CorruptionError, InvalidError
@@ -19,7 +22,7 @@ GROUPS = Groups(128, 0, 63)
 
 def handle(root: str = "/data/state") -> Handle:
     return Handle(
-        state_id=new_version(), root=root, groups=GROUPS, batch=-1, version=EMPTY_VERSION,
+        state_id=new_state_id(), root=root, groups=GROUPS, batch=-1, version=EMPTY_VERSION,
         last_sequence=0,
     )  # fmt: skip
 
@@ -27,14 +30,14 @@ def handle(root: str = "/data/state") -> Handle:
 def grown(storage: LocalStorage, commits: int) -> tuple[Handle, list[Segment]]:
     current, segments = handle(), []
     for i in range(commits):
-        segments.append(Segment(new_version(), 100 + i, i, i * 10))
+        segments.append(Segment(new_id(i), 100 + i, i, i * 10))
         current = current.with_segment(storage, segments[-1], batch=i)
     return current, segments
 
 
 def test_a_handle_reads_as_it_was_written(tmp_path: Path) -> None:
     current, _ = grown(LocalStorage(tmp_path), 15)
-    base = Base(Reference(new_version(), 5, 6), new_version(), 7, 8)
+    base = Base(Reference(new_id(0), 5, 6), new_id(0), 7, 8)
     for one in (handle(), current, current.with_base(LocalStorage(tmp_path), base, 20)):
         assert Handle.from_bytes(one.to_bytes()) == one
 
@@ -42,9 +45,9 @@ def test_a_handle_reads_as_it_was_written(tmp_path: Path) -> None:
 def test_the_largest_handle_fits_in_a_kilobyte(tmp_path: Path) -> None:
     storage = LocalStorage(tmp_path)
     current = handle("/" + "r" * 383)
-    current = current.with_base(storage, Base(Reference(new_version(), 5, 6), b"b" * 16, 7, 8), 0)
+    current = current.with_base(storage, Base(Reference(new_id(0), 5, 6), b"b" * 16, 7, 8), 0)
     for i in range(20):
-        current = current.with_segment(storage, Segment(new_version(), 1, 2, 3), i)
+        current = current.with_segment(storage, Segment(new_id(i), 1, 2, 3), i)
     assert current.index is not None
     assert len(current.recent) == 10
     assert len(current.to_bytes()) <= 1024
@@ -82,7 +85,7 @@ def test_a_new_base_drops_the_segments_up_to_its_version(tmp_path: Path) -> None
     storage = LocalStorage(tmp_path)
     current, segments = grown(storage, 25)
     for at in (0, 9, 10, 20, 24):
-        base = Base(Reference(new_version(), 1, 2), segments[at].version, 3, 4)
+        base = Base(Reference(new_id(0), 1, 2), segments[at].version, 3, 4)
         rebased = current.with_base(storage, base, 99)
         assert rebased.segments(storage) == segments[at + 1 :]
         assert (rebased.version, rebased.batch) == (current.version, 99)
@@ -96,3 +99,19 @@ def test_a_damaged_index_is_refused_by_name(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1] + b"?")
     with pytest.raises(CorruptionError, match=current.index.id.hex()):
         current.segments(storage)
+
+
+def test_an_id_tells_the_epoch_of_its_attempt() -> None:
+    for epoch in (0, 7, 300, 1 << 40):
+        assert epoch_of(new_id(epoch)) == epoch
+        assert new_id(epoch) != new_id(epoch)
+
+
+def test_the_name_of_an_object_tells_what_it_is() -> None:
+    one = new_id(7)
+    for name in (GROUPS.name("log", one), GROUPS.file_name(f"{one.hex()}-0123456789abcdef")):
+        parsed = ObjectName.parse(name)
+        assert parsed is not None
+        assert (parsed.prefix, parsed.id, parsed.epoch) == (GROUPS.prefix, one, 7)
+    for strange in ("claim", GROUPS.name("log", one) + "x", GROUPS.name("tmp", one), ".writing-0"):
+        assert ObjectName.parse(strange) is None

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -57,19 +58,54 @@ def test_an_unknown_scheme_is_refused(tmp_path: Path) -> None:
         open_storage("ftp://host/path")
 
 
-def test_a_published_file_is_copied_where_it_can_not_be_linked(
+def test_a_published_file_is_moved_or_copied_where_it_can_not_be_linked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    content = b"x" * 3_000_000
     source = tmp_path / "source"
-    source.write_bytes(b"x" * 3_000_000)
     storage = LocalStorage(tmp_path / "root")
-    storage.publish_file("linked", str(source))
+
+    def publish(name: str) -> None:
+        source.write_bytes(content)
+        storage.publish_file(name, str(source))
+        assert not source.exists()
 
     def refuse(*_: object) -> None:
         raise OSError(18, "Invalid cross-device link")
 
+    publish("linked")
     monkeypatch.setattr("os.link", refuse)
-    storage.publish_file("copied", str(source))
-    assert storage.read("linked") == storage.read("copied") == source.read_bytes()
+    publish("copied")
+    assert storage.read("linked") == storage.read("copied") == content
     with pytest.raises(StorageError, match="exists"):
-        storage.publish_file("copied", str(source))
+        publish("copied")
+
+
+def test_the_names_of_new_directories_are_synced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced, sync = set[int](), os.fsync
+
+    def noted(descriptor: int) -> None:
+        synced.add(os.fstat(descriptor).st_ino)
+        sync(descriptor)
+
+    monkeypatch.setattr("os.fsync", noted)
+    storage = LocalStorage(tmp_path / "new" / "root")
+    storage.publish("a/b/object", b"content")
+    staged = Path(storage.staging_path("c/d/object"))
+    staged.write_bytes(b"content")
+    storage.publish_file("c/d/object", str(staged))
+    everything = [tmp_path, *(tmp_path / "new").rglob("*"), tmp_path / "new"]
+    assert {path.stat().st_ino for path in everything} <= synced
+
+
+def test_what_is_staged_is_no_object_yet(tmp_path: Path) -> None:
+    storage = LocalStorage(tmp_path)
+    staged = Path(storage.staging_path("log/object"))
+    staged.write_bytes(b"con")
+    with pytest.raises(NotFoundError):
+        storage.read("log/object")
+    staged.write_bytes(b"content")
+    storage.publish_file("log/object", str(staged))
+    assert [(found.name, found.size) for found in storage.list("")] == [("log/object", 7)]

@@ -8,14 +8,15 @@ from typing import IO
 
 import pytest
 
-from flintstate.checkpoint.base import Manifest, Upload, restore_base
-from flintstate.checkpoint.handle import Groups, Handle, new_version
+from flintstate.checkpoint.base import Manifest, restore_base
+from flintstate.checkpoint.handle import Base, Groups, Handle, new_id, new_state_id
 from flintstate.checkpoint.locking import FileLock
 from flintstate.checkpoint.storage import LocalStorage
+from flintstate.checkpoint.upload import Upload
 from flintstate.errors import CorruptionError, NotFoundError
 
 GROUPS = Groups(128, 0, 127)
-FILES = {"000007.sst": b"s" * 3_000_000, "000009.sst": b"", "CURRENT": b"MANIFEST-000005\n"}
+FILES = {"000007.part": b"s" * 3_000_000, "000009.part": b"", "CURRENT": b"MANIFEST-000005\n"}
 
 
 class Dying(LocalStorage):
@@ -38,12 +39,20 @@ def begin(directory: Path, handle: Handle, files: dict[str, bytes]) -> Upload:
     (directory / "files").mkdir(parents=True)
     for name, content in files.items():
         (directory / "files" / name).write_bytes(content)
-    return Upload.plan(directory, handle)
+    return Upload.begin(directory, handle)
+
+
+def uploaded(upload: Upload, storage: LocalStorage) -> Base:
+    """The base, as the next commit adopts it."""
+    assert upload.run(storage)
+    base = upload.adopt(storage, upload.handle, upload.handle.batch + 1)
+    assert base is not None
+    return base
 
 
 def first_handle() -> Handle:
     return Handle(
-        state_id=new_version(), root="/r", groups=GROUPS, batch=4, version=new_version(),
+        state_id=new_state_id(), root="/r", groups=GROUPS, batch=4, version=new_id(4),
         last_sequence=40,
     )  # fmt: skip
 
@@ -52,18 +61,23 @@ def content(directory: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in directory.iterdir()}
 
 
+def again(directory: Path) -> Upload:
+    """The upload that another process finds there."""
+    (upload,) = Upload.all(directory.parent)
+    return upload
+
+
 @pytest.mark.parametrize("written", range(5))
 def test_an_upload_that_died_is_finished_by_the_next(tmp_path: Path, written: int) -> None:
     handle = first_handle()
-    upload = begin(tmp_path / "up", handle, FILES)
+    upload = begin(tmp_path / "local" / "up", handle, FILES)
     dying = Dying(tmp_path / "root", written)
-    if written < 4:
+    if written < 4:  # a pin, and three files
         with pytest.raises(KeyboardInterrupt):
             upload.run(dying)
-        assert upload.result() is None
+        assert not upload.done()
     storage = LocalStorage(tmp_path / "root")
-    base = Upload(tmp_path / "up").run(storage)
-    assert base is not None
+    base = uploaded(again(tmp_path / "local" / "up"), storage)
     assert (base.version, base.last_sequence) == (handle.version, 40)
     assert len(list(storage.list(GROUPS.prefix + "file/"))) == len(FILES)
     restored = handle.with_base(storage, base, 5)
@@ -73,39 +87,50 @@ def test_an_upload_that_died_is_finished_by_the_next(tmp_path: Path, written: in
 
 def test_a_step_that_was_cut_short_is_repeated(tmp_path: Path) -> None:
     upload = begin(tmp_path / "up", first_handle(), FILES)
-    (tmp_path / "up" / "steps").write_text('{"name": "000007.sst", "si')
-    assert upload.run(LocalStorage(tmp_path / "root")) is not None
+    with pytest.raises(KeyboardInterrupt):
+        upload.run(Dying(tmp_path / "root", 3))
+    steps = tmp_path / "up" / "steps"
+    steps.write_bytes(steps.read_bytes()[:-7])
+    assert upload.run(LocalStorage(tmp_path / "root"))
 
 
 def test_two_processes_do_not_upload_the_same_base(tmp_path: Path) -> None:
     upload = begin(tmp_path / "up", first_handle(), FILES)
     with FileLock(tmp_path / "up" / "lock").held(0.0):
-        assert upload.run(LocalStorage(tmp_path / "root")) is None
+        assert not upload.run(LocalStorage(tmp_path / "root"))
 
 
 def test_files_of_the_base_before_are_not_uploaded_again(tmp_path: Path) -> None:
     storage = LocalStorage(tmp_path / "root")
     handle = first_handle()
-    first = begin(tmp_path / "one", handle, FILES).run(storage)
-    assert first is not None
+    first = uploaded(begin(tmp_path / "one", handle, FILES), storage)
     handle = handle.with_base(storage, first, 5)
     # A file number that came back after a rollback, with another content of the same size.
-    changed = FILES | {"000007.sst": b"t" * 3_000_000, "000011.sst": b"new"}
-    second = begin(tmp_path / "two", handle, changed).run(storage)
-    assert second is not None
+    changed = FILES | {"000007.part": b"t" * 3_000_000, "000011.part": b"new"}
+    second = uploaded(begin(tmp_path / "two", handle, changed), storage)
     assert len(list(storage.list(GROUPS.prefix + "file/"))) == len(FILES) + 2
     restore_base(storage, handle.with_base(storage, second, 6), tmp_path / "restored")
     assert content(tmp_path / "restored") == changed
     assert Manifest.read(storage, GROUPS, second).previous == handle
 
 
+def test_an_upload_is_of_use_on_its_chain_and_over_its_base_alone(tmp_path: Path) -> None:
+    storage = LocalStorage(tmp_path / "root")
+    handle = first_handle()
+    upload = begin(tmp_path / "one", handle, FILES)
+    assert upload.continues(handle, {handle.version, new_id(5)})
+    assert not upload.continues(handle, {new_id(4)})
+    # Files that it shares with the base before may be deleted once another one is committed.
+    other = uploaded(begin(tmp_path / "two", handle, FILES), storage)
+    assert not upload.continues(handle.with_base(storage, other, 5), {handle.version})
+
+
 def test_a_damaged_or_missing_file_is_refused_by_name_and_leaves_nothing(tmp_path: Path) -> None:
     storage = LocalStorage(tmp_path / "root")
-    base = begin(tmp_path / "up", first_handle(), FILES).run(storage)
-    assert base is not None
+    base = uploaded(begin(tmp_path / "up", first_handle(), FILES), storage)
     handle = first_handle().with_base(storage, base, 5)
     stored = Manifest.read(storage, GROUPS, base).files[0]
-    path = tmp_path / "root" / GROUPS.name("file", bytes.fromhex(stored.object))
+    path = tmp_path / "root" / GROUPS.file_name(stored.object)
     whole = path.read_bytes()
     for damaged in (whole[:-1], whole[:50] + b"?" + whole[51:], b""):
         path.write_bytes(damaged)
@@ -119,15 +144,11 @@ def test_a_damaged_or_missing_file_is_refused_by_name_and_leaves_nothing(tmp_pat
 
 def test_a_manifest_that_names_a_path_is_refused(tmp_path: Path) -> None:
     storage = LocalStorage(tmp_path / "root")
-    upload = begin(tmp_path / "up", first_handle(), {"CURRENT": b"x"})
-    with pytest.raises(KeyboardInterrupt):
-        upload.run(Dying(tmp_path / "root", 1))
-    base = upload.run(storage)
-    assert base is not None
+    base = uploaded(begin(tmp_path / "up", first_handle(), {"CURRENT": b"x"}), storage)
     manifest = Manifest.read(storage, GROUPS, base)
     evil = json.loads(json.dumps(vars(manifest.files[0]) | {"name": "../escaped"}))
     bad = Manifest(manifest.version, 0, (type(manifest.files[0])(**evil),), manifest.previous)
-    handle = first_handle().with_base(storage, bad.publish(storage, GROUPS), 5)
+    handle = first_handle().with_base(storage, bad.publish(storage, GROUPS, 5), 5)
     with pytest.raises(CorruptionError, match="escaped"):
         restore_base(storage, handle, tmp_path / "restored")
     assert not (tmp_path / "escaped").exists()

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from flintstate.checkpoint.base import Base, Manifest, Upload
-from flintstate.checkpoint.handle import Groups, Handle, Segment, new_version
+from flintstate.checkpoint.base import Manifest
+from flintstate.checkpoint.handle import Groups, Handle, Segment, new_id
 from flintstate.checkpoint.retention import collect_orphans, delete_superseded
 from flintstate.checkpoint.storage import LocalStorage
+from flintstate.checkpoint.upload import Upload
 
 GROUPS = Groups(128, 0, 127)
 
@@ -21,7 +22,7 @@ class History:
         self.storage = LocalStorage(home / "root")
         self.base_every, self.adopted_after = base_every, adopted_after
         self.handles: list[Handle] = []
-        self.uploads: dict[int, Base] = {}
+        self.uploads: dict[int, Upload] = {}
 
     def run(self, batches: int) -> None:
         handle = Handle(
@@ -31,25 +32,31 @@ class History:
         for batch in range(len(self.handles), len(self.handles) + batches):
             handle = self.commit(handle, batch)
             if batch - self.adopted_after in self.uploads:
-                base = self.uploads[batch - self.adopted_after]
-                handle = handle.with_base(self.storage, base, batch)
+                handle = self.adopt(handle, batch, self.uploads[batch - self.adopted_after])
+            if batch - self.adopted_after - 1 in self.uploads:  # adopted, and committed
+                self.uploads[batch - self.adopted_after - 1].remove(self.storage)
             self.handles.append(handle)
             if batch % self.base_every == 0:
                 self.uploads[batch] = self.upload(handle, batch)
 
     def commit(self, handle: Handle, batch: int) -> Handle:
-        version = new_version()
+        version = new_id(batch)
         self.storage.publish(GROUPS.name("log", version), b"segment")
         return handle.with_segment(self.storage, Segment(version, 7, 0, batch), batch)
 
-    def upload(self, handle: Handle, batch: int) -> Base:
+    def upload(self, handle: Handle, batch: int) -> Upload:
         directory = self.home / f"upload-{batch}"
         (directory / "files").mkdir(parents=True)
-        (directory / "files" / "old.sst").write_bytes(b"never changes")
-        (directory / "files" / "new.sst").write_bytes(b"%d" % batch)
-        base = Upload.plan(directory, handle).run(self.storage)
+        (directory / "files" / "old.part").write_bytes(b"never changes")
+        (directory / "files" / "new.part").write_bytes(b"%d" % batch)
+        upload = Upload.begin(directory, handle)
+        assert upload.run(self.storage)
+        return upload
+
+    def adopt(self, handle: Handle, batch: int, upload: Upload) -> Handle:
+        base = upload.adopt(self.storage, handle, batch)
         assert base is not None
-        return base
+        return handle.with_base(self.storage, base, batch)
 
     def missing(self, handle: Handle) -> list[str]:
         """What a restore of the handle would not find."""
@@ -57,7 +64,7 @@ class History:
         names = {GROUPS.name("log", s.version) for s in handle.segments(self.storage)}
         if handle.base is not None:
             manifest = Manifest.read(self.storage, GROUPS, handle.base)
-            names |= {GROUPS.name("file", bytes.fromhex(f.object)) for f in manifest.files}
+            names |= manifest.file_names(GROUPS)
         return sorted(names - there)
 
 
@@ -72,6 +79,7 @@ def test_what_retained_handles_name_stays(
         delete_superseded(history.storage, history.handles[-1], retained)
         collect_orphans(
             history.storage, history.handles[-1:], last_batch=len(history.handles) - 1,
+            epoch_seen=len(history.handles) - 1,
             batches_retained=retained, age_min_s=3600,
         )  # fmt: skip
         for handle in history.handles[-retained - 1 :]:
@@ -92,8 +100,7 @@ def test_bases_adopted_by_batches_without_changes_are_told_apart(tmp_path: Path)
     history = History(tmp_path, base_every=1000, adopted_after=1000)
     history.run(3)
     before = history.handles[-1]
-    base = history.upload(before, 2)
-    after = before.with_base(history.storage, base, 50)
+    after = history.adopt(before, 50, history.upload(before, 2))
     delete_superseded(history.storage, after, 20)
     assert history.missing(before) == []
 
@@ -101,20 +108,25 @@ def test_bases_adopted_by_batches_without_changes_are_told_apart(tmp_path: Path)
 def test_orphans_go_when_they_are_old_enough(tmp_path: Path) -> None:
     history = History(tmp_path, base_every=4, adopted_after=1)
     history.run(25)
-    lost = new_version()
+    lost = new_id(24)
     history.storage.publish(GROUPS.name("log", lost), b"an attempt that lost")
     last = history.handles[-1]
 
     def collect(age_min_s: float) -> list[str]:
         return collect_orphans(
-            history.storage, [last], last_batch=24, batches_retained=100, age_min_s=age_min_s
+            history.storage,
+            [last],
+            last_batch=24,
+            epoch_seen=24,
+            batches_retained=100,
+            age_min_s=age_min_s,
         )
 
     assert collect(60.0) == []
     orphans = collect(0.0)
     assert GROUPS.name("log", lost) in orphans
-    # Uploaded, but not yet adopted: batch 24's base.
-    assert any("/base/" in name for name in orphans)
+    # Uploaded, and to be adopted yet: batch 24's base.
+    assert history.missing(history.adopt(last, 25, history.uploads[24])) == []
     assert collect(0.0) == []
     for handle in history.handles:
         assert history.missing(handle) == []
