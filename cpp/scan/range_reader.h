@@ -10,8 +10,8 @@
 
 #include "base/arrow_abi.h"
 #include "base/status.h"
-#include "scan/scanned_rows.h"
 #include "scan/scan_plan.h"
+#include "scan/scanned_rows.h"
 #include "store/database.h"
 #include "store/table.h"
 

@@ -1,4 +1,4 @@
-"""A type's name means one type: two of one name are one to the linker, and it keeps either's code."""
+"""A type's name means one type: two of one name are one to the linker, which keeps either."""
 
 import re
 from collections import defaultdict
