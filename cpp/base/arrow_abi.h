@@ -62,6 +62,16 @@ struct ArrowArrayStream {
 
 namespace flint {
 
+// The 16 bytes of one string or binary view: the bytes themselves where they are few, else which
+// buffer they are in, and where.
+struct ArrowView {
+  int32_t size;
+  char inlined_or_prefix[4];
+  int32_t buffer;
+  int32_t offset;
+};
+inline constexpr int32_t kArrowViewInlineBytes = 12;
+
 // Owns one of the three structs: released when it goes, empty after a move.
 template <class T>
 class ArrowOwned {

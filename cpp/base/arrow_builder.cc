@@ -14,21 +14,24 @@ struct ExportedArray {
   std::vector<const void*> buffers;
   std::vector<ArrowArray> children;
   std::vector<ArrowArray*> child_pointers;
+
+  ~ExportedArray() {
+    for (const MemoryBlock& block : memory) GiveMemory(block);
+    for (ArrowArray& child : children) {
+      if (child.release != nullptr) child.release(&child);
+    }
+  }
 };
 
 void ReleaseExported(ArrowArray* array) {
-  auto* owned = static_cast<ExportedArray*>(array->private_data);
-  for (const MemoryBlock& memory : owned->memory) GiveMemory(memory);
-  for (ArrowArray* child : owned->child_pointers) {
-    if (child->release != nullptr) child->release(child);
-  }
-  delete owned;
+  delete static_cast<ExportedArray*>(array->private_data);
   array->release = nullptr;
 }
 
 void Give(ArrowBuffer* buffer, ExportedArray* owned) {
   if (buffer->data() == nullptr) buffer->Reserve(1);  // consumers want no null data pointer
-  owned->memory.push_back(buffer->Release());
+  owned->memory.emplace_back();
+  owned->memory.back() = buffer->Release();
   owned->buffers.push_back(owned->memory.back().data);
 }
 

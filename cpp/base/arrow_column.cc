@@ -5,19 +5,8 @@
 namespace flint {
 namespace {
 
-constexpr int64_t kViewInlineBytes = 12;
-
-// The 16 bytes of one string or binary view.
-struct View {
-  int32_t size;
-  char inlined_or_prefix[4];
-  int32_t buffer;
-  int32_t offset;
-};
-
-Status Malformed(const DataType& type, const std::string& what) {
-  return Status::Invalid("malformed Arrow array of type " + type.ToString() + ": " + what);
-}
+// No array that there is has more, and what is counted from it does not overflow.
+constexpr int64_t kRowsMax = int64_t{1} << 56;
 
 bool HasValidity(const DataType& type) { return type.id != TypeId::kNull; }
 
@@ -32,16 +21,25 @@ int64_t BuffersWanted(const DataType& type) {
     case TypeId::kLargeString:
     case TypeId::kBinary:
     case TypeId::kLargeBinary:
+    case TypeId::kStringView:
+    case TypeId::kBinaryView:
       return 3;
     default:
       return 2;
   }
 }
 
+// Whether an array of one row or more has something to point to in its second buffer.
+bool NeedsSecondBuffer(const DataType& type) {
+  return BuffersWanted(type) > 1 && !(type.id == TypeId::kFixedBinary && type.size == 0);
+}
+
 }  // namespace
 
 Result<ColumnView> ColumnView::Make(const DataType& type, const ArrowArray& array) {
-  return MakeAt(type, array, array.offset, array.length);
+  FLINT_ASSIGN_OR_RETURN(ColumnView view, MakeAt(type, array, array.offset, array.length));
+  FLINT_RETURN_IF_ERROR(view.CheckRows(0, view.size_));
+  return view;
 }
 
 Result<ColumnView> ColumnView::MakeAt(const DataType& type, const ArrowArray& array, int64_t offset,
@@ -51,8 +49,11 @@ Result<ColumnView> ColumnView::MakeAt(const DataType& type, const ArrowArray& ar
   view.offset_ = offset;
   view.size_ = size;
   view.width_ = type.FixedWidth();
-  if (array.n_buffers < BuffersWanted(type)) {
-    return Malformed(type, "it has " + std::to_string(array.n_buffers) + " buffers");
+  if (size < 0 || offset < 0 || offset > kRowsMax - size) {
+    return view.Malformed(std::to_string(size) + " rows from row " + std::to_string(offset));
+  }
+  if (array.n_buffers < BuffersWanted(type) || (array.n_buffers > 0 && array.buffers == nullptr)) {
+    return view.Malformed("it has " + std::to_string(array.n_buffers) + " buffers");
   }
   FLINT_RETURN_IF_ERROR(view.BindBuffers(array));
   FLINT_RETURN_IF_ERROR(view.BindChildren(array));
@@ -60,6 +61,9 @@ Result<ColumnView> ColumnView::MakeAt(const DataType& type, const ArrowArray& ar
 }
 
 Status ColumnView::BindBuffers(const ArrowArray& array) {
+  if (size_ > 0 && NeedsSecondBuffer(type_) && array.buffers[1] == nullptr) {
+    return Malformed("its second buffer is missing");
+  }
   if (HasValidity(type_) && array.null_count != 0) {
     validity_ = static_cast<const uint8_t*>(array.buffers[0]);
   }
@@ -82,9 +86,7 @@ Status ColumnView::BindBuffers(const ArrowArray& array) {
       break;
     case TypeId::kStringView:
     case TypeId::kBinaryView:
-      view_buffers_ = array.buffers + 2;
-      values_ = array.buffers[1];
-      break;
+      return BindViews(array);
     case TypeId::kDictionary:  // its slots are the indices
       width_ = type_.children[0].type.FixedWidth();
       values_ = array.buffers[1];
@@ -95,25 +97,48 @@ Status ColumnView::BindBuffers(const ArrowArray& array) {
   return Status();
 }
 
-// A struct's offset applies to its children; a fixed-size list's, times its size, too.
+// After the views come the buffers that they point into, and then the sizes of those.
+Status ColumnView::BindViews(const ArrowArray& array) {
+  values_ = array.buffers[1];
+  view_buffers_ = array.buffers + 2;
+  view_buffer_count_ = array.n_buffers - 3;
+  view_buffer_sizes_ = static_cast<const int64_t*>(array.buffers[array.n_buffers - 1]);
+  if (view_buffer_count_ == 0 || view_buffer_sizes_ != nullptr) return {};
+  return Malformed("it does not say how large its buffers are");
+}
+
 Status ColumnView::BindChildren(const ArrowArray& array) {
   if (type_.id == TypeId::kDictionary) {
-    if (array.dictionary == nullptr) return Malformed(type_, "it has no dictionary");
-    FLINT_ASSIGN_OR_RETURN(ColumnView values, Make(type_.children[1].type, *array.dictionary));
-    children_.push_back(std::move(values));
-    return Status();
+    if (array.dictionary == nullptr) return Malformed("it has no dictionary");
+    return BindChild(type_.children[1].type, array.dictionary);
   }
-  if (array.n_children != static_cast<int64_t>(type_.children.size())) {
-    return Malformed(type_, "it has " + std::to_string(array.n_children) + " children");
+  if (array.n_children != static_cast<int64_t>(type_.children.size()) ||
+      (array.n_children > 0 && array.children == nullptr)) {
+    return Malformed("it has " + std::to_string(array.n_children) + " children");
   }
   for (size_t k = 0; k < type_.children.size(); ++k) {
-    const ArrowArray& child = *array.children[k];
-    bool row_for_row = type_.id == TypeId::kStruct;
-    int64_t offset = child.offset + (row_for_row ? offset_ : 0);
-    int64_t size = row_for_row ? size_ : child.length;
-    FLINT_ASSIGN_OR_RETURN(ColumnView view, MakeAt(type_.children[k].type, child, offset, size));
-    children_.push_back(std::move(view));
+    FLINT_RETURN_IF_ERROR(BindChild(type_.children[k].type, array.children[k]));
   }
+  return Status();
+}
+
+// A struct's offset applies to its children; a fixed-size list's, times its size, too.
+Status ColumnView::BindChild(const DataType& type, const ArrowArray* array) {
+  if (array == nullptr) return Malformed("a child is missing");
+  bool row_for_row = type_.id == TypeId::kStruct;
+  int64_t rows = offset_ + size_;
+  if (type_.id == TypeId::kFixedList && __builtin_mul_overflow(rows, type_.size, &rows)) {
+    return Malformed("it has too many elements");
+  }
+  bool enough = (!row_for_row && type_.id != TypeId::kFixedList) || array->length >= rows;
+  if (!enough || array->offset < 0 || array->offset > kRowsMax - offset_) {
+    return Malformed("a child of " + std::to_string(array->length) + " rows for " +
+                     std::to_string(rows));
+  }
+  int64_t offset = array->offset + (row_for_row ? offset_ : 0);
+  int64_t size = row_for_row ? size_ : array->length;
+  FLINT_ASSIGN_OR_RETURN(ColumnView view, MakeAt(type, *array, offset, size));
+  children_.push_back(std::move(view));
   return Status();
 }
 
@@ -139,9 +164,9 @@ std::string_view ColumnView::Bytes(int64_t i) const {
 }
 
 std::string_view ColumnView::ViewBytes(int64_t i) const {
-  const View* view = Values<View>() + i;
+  const ArrowView* view = Values<ArrowView>() + i;
   size_t size = static_cast<size_t>(view->size);
-  if (view->size <= kViewInlineBytes) return {view->inlined_or_prefix, size};
+  if (view->size <= kArrowViewInlineBytes) return {view->inlined_or_prefix, size};
   return {static_cast<const char*>(view_buffers_[view->buffer]) + view->offset, size};
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -17,7 +18,11 @@ namespace flint {
 // Row numbers are 0 .. size()-1 and are not checked.
 class ColumnView {
  public:
-  // Checks that the array has the buffers and children that `type` calls for.
+  // Nobody vouches for an array that comes from elsewhere: Invalid where it has not the buffers and
+  // children that `type` calls for, where offsets, ranges of lists, indices of dictionaries or
+  // views lead outside of what they are about, and where a string is not UTF-8. What lies under
+  // nulls, or belongs to no row, is not looked at, and must not be. How long buffers are is not
+  // said by Arrow's C interface, and taken on trust, but for those of views.
   static Result<ColumnView> Make(const DataType& type, const ArrowArray& array);
 
   const DataType& type() const { return type_; }
@@ -74,7 +79,20 @@ class ColumnView {
   static Result<ColumnView> MakeAt(const DataType& type, const ArrowArray& array, int64_t offset,
                                    int64_t size);
   Status BindBuffers(const ArrowArray& array);
+  Status BindViews(const ArrowArray& array);
   Status BindChildren(const ArrowArray& array);
+  Status BindChild(const DataType& type, const ArrowArray* array);
+
+  // arrow_check.cc: what Make promises, of rows from .. from+count-1.
+  Status CheckRows(int64_t from, int64_t count) const;
+  template <class Offset>
+  Status CheckBytes(int64_t from, int64_t count) const;
+  template <class Offset>
+  Status CheckElements(int64_t from, int64_t count) const;
+  Status CheckViews(int64_t from, int64_t count) const;
+  Status CheckIndices(int64_t from, int64_t count) const;
+  Status CheckStrings(int64_t from, int64_t count) const;
+  Status Malformed(const std::string& what) const;
   std::string_view ViewBytes(int64_t i) const;
 
   DataType type_;
@@ -85,6 +103,8 @@ class ColumnView {
   const void* values_ = nullptr;   // slots, or the bytes that offsets index, or view structs
   const void* offsets_ = nullptr;  // of strings, binaries, lists
   const void* const* view_buffers_ = nullptr;
+  const int64_t* view_buffer_sizes_ = nullptr;
+  int64_t view_buffer_count_ = 0;
   std::vector<ColumnView> children_;
 };
 

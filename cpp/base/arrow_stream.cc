@@ -1,7 +1,9 @@
 #include "base/arrow_stream.h"
 
 #include <cerrno>
+#include <exception>
 #include <iterator>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +16,7 @@ namespace {
 struct ExportedStream {
   std::shared_ptr<BatchSource> source;
   std::string last_error;
+  const char* told = "";  // last_error's, or what needs no memory to be said
 };
 
 ExportedStream* Owned(ArrowArrayStream* stream) {
@@ -24,26 +27,51 @@ constexpr const char* kKindNames[] = {"invalid",    "not found", "busy",    "io"
                                       "corruption", "closed",    "internal"};
 
 int Fail(ArrowArrayStream* stream, const Status& status) {
-  Owned(stream)->last_error =
+  ExportedStream* owned = Owned(stream);
+  owned->last_error =
       std::string("[") + kKindNames[static_cast<size_t>(status.kind())] + "] " + status.message();
+  owned->told = owned->last_error.c_str();
   if (status.kind() == ErrorKind::kInvalid) return EINVAL;
   return status.error_number() != 0 ? status.error_number() : EIO;
 }
 
-int GetSchema(ArrowArrayStream* stream, ArrowSchema* out) {
-  ExportSchema(Owned(stream)->source->schema(), out);
-  return 0;
+// Whoever calls through C's frames can't catch: what is thrown ends here, as an error of the
+// stream.
+template <class Work>
+int Guarded(ArrowArrayStream* stream, Work work) noexcept {
+  try {
+    try {
+      return work();
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
+      return Fail(stream, Status::Internal(error.what()));
+    }
+  } catch (...) {
+    Owned(stream)->told = "[io] out of memory: raise the limit, or read smaller batches";
+    return ENOMEM;
+  }
 }
 
-int GetNext(ArrowArrayStream* stream, ArrowArray* out) {
-  Result<std::optional<OwnedArray>> next = Owned(stream)->source->Next();
-  if (!next.ok()) return Fail(stream, next.status());
+int GetSchema(ArrowArrayStream* stream, ArrowSchema* out) noexcept {
+  *out = ArrowSchema{};
+  return Guarded(stream, [&] {
+    ExportSchema(Owned(stream)->source->schema(), out);
+    return 0;
+  });
+}
+
+int GetNext(ArrowArrayStream* stream, ArrowArray* out) noexcept {
   *out = ArrowArray{};
-  if (next->has_value()) (*next)->MoveTo(out);
-  return 0;
+  return Guarded(stream, [&] {
+    Result<std::optional<OwnedArray>> next = Owned(stream)->source->Next();
+    if (!next.ok()) return Fail(stream, next.status());
+    if (next->has_value()) (*next)->MoveTo(out);
+    return 0;
+  });
 }
 
-const char* GetLastError(ArrowArrayStream* stream) { return Owned(stream)->last_error.c_str(); }
+const char* GetLastError(ArrowArrayStream* stream) noexcept { return Owned(stream)->told; }
 
 void Release(ArrowArrayStream* stream) {
   delete Owned(stream);
@@ -121,8 +149,9 @@ class CollectedBatches : public BatchSource {
 }  // namespace
 
 void ExportStream(std::shared_ptr<BatchSource> source, ArrowArrayStream* out) {
-  *out = ArrowArrayStream{GetSchema, GetNext, GetLastError, Release,
-                          new ExportedStream{std::move(source), {}}};
+  auto owned = std::make_unique<ExportedStream>();
+  owned->source = std::move(source);
+  *out = ArrowArrayStream{GetSchema, GetNext, GetLastError, Release, owned.release()};
 }
 
 Result<std::unique_ptr<BatchSource>> ImportStream(OwnedStream stream) {

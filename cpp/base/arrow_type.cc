@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstring>
 #include <memory>
 
 namespace flint {
@@ -149,6 +148,8 @@ std::string ChildrenToString(const DataType& type) {
   return text;
 }
 
+bool IsInteger(TypeId id) { return id >= TypeId::kInt8 && id <= TypeId::kUInt64; }
+
 bool SameUnnamed(const std::vector<Field>& a, const std::vector<Field>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Field& x, const Field& y) {
     return x.nullable == y.nullable && x.type == y.type;
@@ -174,6 +175,53 @@ Status CheckShape(const DataType& type) {
                          std::to_string(type.children.size()) + " children");
 }
 
+Result<Field> ReadField(const ArrowSchema& schema, int depth);
+
+Status ReadChildren(const ArrowSchema& schema, int depth, DataType* type) {
+  for (int64_t i = 0; i < schema.n_children; ++i) {
+    if (schema.children == nullptr || schema.children[i] == nullptr) {
+      return Status::Invalid("malformed Arrow schema: a child is missing");
+    }
+    FLINT_ASSIGN_OR_RETURN(Field child, ReadField(*schema.children[i], depth + 1));
+    type->children.push_back(std::move(child));
+  }
+  return CheckShape(*type);
+}
+
+Result<DataType> ReadType(const ArrowSchema& schema, int depth) {
+  if (depth > kTypeDepthMax) {
+    return Status::Invalid("a type nests more than " + std::to_string(kTypeDepthMax) +
+                           " levels deep");
+  }
+  DataType type;
+  if (schema.format == nullptr) return Status::Invalid("malformed Arrow schema: without a format");
+  if (!ParseFormat(schema.format, &type)) {
+    return Status::Invalid(std::string("the Arrow type with format '") + schema.format +
+                           "' is not supported (unions, intervals, run-end encoded and list-view "
+                           "columns are not): cast the column first");
+  }
+  FLINT_RETURN_IF_ERROR(ReadChildren(schema, depth, &type));
+  if (schema.dictionary == nullptr) return type;
+  if (!IsInteger(type.id)) {
+    return Status::Invalid("malformed Arrow schema: a dictionary has indices of type " +
+                           type.ToString());
+  }
+  FLINT_ASSIGN_OR_RETURN(DataType value, ReadType(*schema.dictionary, depth + 1));
+  DataType dictionary(TypeId::kDictionary);
+  dictionary.children.push_back({"index", std::move(type), true});
+  dictionary.children.push_back({"value", std::move(value), true});
+  return dictionary;
+}
+
+// What is too deep is named once, by its outermost column.
+Result<Field> ReadField(const ArrowSchema& schema, int depth) {
+  std::string name = schema.name != nullptr ? schema.name : "";
+  Result<DataType> type = ReadType(schema, depth);
+  if (!type.ok())
+    return depth == 1 ? type.status().WithContext("column '" + name + "'") : type.status();
+  return Field{std::move(name), *std::move(type), (schema.flags & ARROW_FLAG_NULLABLE) != 0};
+}
+
 // What an exported ArrowSchema owns.
 struct ExportedSchema {
   std::string format;
@@ -181,39 +229,23 @@ struct ExportedSchema {
   std::vector<ArrowSchema> children;
   std::vector<ArrowSchema*> child_pointers;
   ArrowSchema dictionary{};
+
+  ~ExportedSchema() {
+    for (ArrowSchema& child : children) {
+      if (child.release != nullptr) child.release(&child);
+    }
+    if (dictionary.release != nullptr) dictionary.release(&dictionary);
+  }
 };
 
 void ReleaseExported(ArrowSchema* schema) {
-  auto* owned = static_cast<ExportedSchema*>(schema->private_data);
-  for (ArrowSchema* child : owned->child_pointers) {
-    if (child->release != nullptr) child->release(child);
-  }
-  if (owned->dictionary.release != nullptr) owned->dictionary.release(&owned->dictionary);
-  delete owned;
+  delete static_cast<ExportedSchema*>(schema->private_data);
   schema->release = nullptr;
 }
 
 }  // namespace
 
-Result<DataType> DataType::FromArrow(const ArrowSchema& schema) {
-  DataType type;
-  if (!ParseFormat(schema.format, &type)) {
-    return Status::Invalid(std::string("the Arrow type with format '") + schema.format +
-                           "' is not supported (unions, intervals, run-end encoded and list-view "
-                           "columns are not): cast the column first");
-  }
-  for (int64_t i = 0; i < schema.n_children; ++i) {
-    FLINT_ASSIGN_OR_RETURN(Field child, Field::FromArrow(*schema.children[i]));
-    type.children.push_back(std::move(child));
-  }
-  FLINT_RETURN_IF_ERROR(CheckShape(type));
-  if (schema.dictionary == nullptr) return type;
-  FLINT_ASSIGN_OR_RETURN(DataType value, DataType::FromArrow(*schema.dictionary));
-  DataType dictionary(TypeId::kDictionary);
-  dictionary.children.push_back({"index", std::move(type), true});
-  dictionary.children.push_back({"value", std::move(value), true});
-  return dictionary;
-}
+Result<DataType> DataType::FromArrow(const ArrowSchema& schema) { return ReadType(schema, 1); }
 
 std::string DataType::ToString() const {
   std::string_view unit_name = kUnitNames[static_cast<size_t>(unit)];
@@ -301,10 +333,18 @@ bool DataType::IsList() const {
 
 DataType DataType::Plain() const {
   if (id == TypeId::kDictionary) return children[1].type.Plain();
-  DataType plain = *this;
+  DataType plain(id);
   if (id == TypeId::kStringView) plain.id = TypeId::kString;
   if (id == TypeId::kBinaryView) plain.id = TypeId::kBinary;
-  for (Field& child : plain.children) child.type = child.type.Plain();
+  plain.unit = unit;
+  plain.timezone = timezone;
+  plain.precision = precision;
+  plain.scale = scale;
+  plain.size = size;
+  plain.children.reserve(children.size());
+  for (const Field& child : children) {
+    plain.children.push_back({child.name, child.type.Plain(), child.nullable});
+  }
   return plain;
 }
 
@@ -333,29 +373,21 @@ bool DataType::SameValues(const DataType& other) const {
   return true;
 }
 
-Result<Field> Field::FromArrow(const ArrowSchema& schema) {
-  std::string name = schema.name != nullptr ? schema.name : "";
-  Result<DataType> type = DataType::FromArrow(schema);
-  if (!type.ok()) return type.status().WithContext("column '" + name + "'");
-  return Field{std::move(name), *std::move(type), (schema.flags & ARROW_FLAG_NULLABLE) != 0};
-}
+Result<Field> Field::FromArrow(const ArrowSchema& schema) { return ReadField(schema, 1); }
 
 bool Field::operator==(const Field& other) const {
   return name == other.name && nullable == other.nullable && type == other.type;
 }
 
 Result<Schema> Schema::FromArrow(const ArrowSchema& schema) {
-  if (std::strcmp(schema.format, "+s") != 0) {
-    return Status::Invalid(std::string("expected a schema or a batch, got a single column of "
-                                       "format '") +
-                           schema.format + "'");
+  std::string_view format = schema.format != nullptr ? schema.format : "";
+  if (format != "+s") {
+    return Status::Invalid("expected a schema or a batch, got a single column of format '" +
+                           std::string(format) + "'");
   }
-  Schema result;
-  for (int64_t i = 0; i < schema.n_children; ++i) {
-    FLINT_ASSIGN_OR_RETURN(Field field, Field::FromArrow(*schema.children[i]));
-    result.fields.push_back(std::move(field));
-  }
-  return result;
+  DataType rows(TypeId::kStruct);
+  FLINT_RETURN_IF_ERROR(ReadChildren(schema, 0, &rows));
+  return Schema{std::move(rows.children)};
 }
 
 int Schema::IndexOf(std::string_view name) const {
@@ -372,8 +404,10 @@ std::string Schema::ToString() const {
 }
 
 void ExportField(const Field& field, ArrowSchema* out) {
-  auto* owned = new ExportedSchema{FormatOf(field.type), field.name, {}, {}, {}};
   *out = ArrowSchema{};
+  auto owned = std::make_unique<ExportedSchema>();
+  owned->format = FormatOf(field.type);
+  owned->name = field.name;
   out->flags = field.nullable ? ARROW_FLAG_NULLABLE : 0;
   if (field.type.id == TypeId::kDictionary) {
     ExportField(field.type.children[1], &owned->dictionary);
@@ -390,7 +424,7 @@ void ExportField(const Field& field, ArrowSchema* out) {
   out->n_children = static_cast<int64_t>(owned->child_pointers.size());
   out->children = owned->child_pointers.data();
   out->release = ReleaseExported;
-  out->private_data = owned;
+  out->private_data = owned.release();
 }
 
 void ExportSchema(const Schema& schema, ArrowSchema* out) {

@@ -51,6 +51,10 @@ enum class TimeUnit : uint8_t { kSecond, kMilli, kMicro, kNano };
 
 struct Field;
 
+// So many levels deep may a column's type nest, its own included: with the batch around it, as deep
+// as Arrow's libraries read a schema back.
+inline constexpr int kTypeDepthMax = 63;
+
 // An Arrow type, as a value. Two are equal when Arrow calls them equal.
 struct DataType {
   TypeId id = TypeId::kNull;
@@ -66,7 +70,8 @@ struct DataType {
   explicit DataType(TypeId type);
 
   // Reads Arrow's format string and children. Types that flintstate does not know (unions,
-  // intervals, run ends, list views, extension storage is taken as it is) are Invalid, by name.
+  // intervals, run ends, list views, extension storage is taken as it is) are Invalid, by name, and
+  // so are those that nest deeper than kTypeDepthMax.
   static Result<DataType> FromArrow(const ArrowSchema& schema);
 
   // "timestamp[us, tz=UTC]": what pyarrow prints.

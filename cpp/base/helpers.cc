@@ -86,25 +86,27 @@ void Helpers::Serve() {
 
 void Helpers::Share(size_t parts, const std::function<void(size_t)>& work) {
   std::vector<std::shared_ptr<Task>> tasks;
-  for (size_t part = 1; part < parts; ++part) {
-    tasks.push_back(std::make_shared<Task>([&work, part] { work(part); }));
-    Offer(tasks.back());
-  }
   std::exception_ptr thrown;
-  try {
-    if (parts > 0) work(0);
-  } catch (...) {
-    thrown = std::current_exception();
-  }
-  // What a helper is at is not waited for as long as there is something to do.
-  for (const auto& task : tasks) task->TryRun();
-  for (const auto& task : tasks) {
+  // Nobody may be at `work` any more when this is left, whatever is thrown on the way.
+  auto attempt = [&thrown](auto step) {
     try {
-      task->Wait();
+      step();
     } catch (...) {
       thrown = std::current_exception();
     }
-  }
+  };
+  attempt([&] {
+    for (size_t part = 1; part < parts; ++part) {
+      tasks.push_back(std::make_shared<Task>([&work, part] { work(part); }));
+      Offer(tasks.back());
+    }
+  });
+  attempt([&] {
+    if (parts > 0) work(0);
+  });
+  // What a helper is at is not waited for as long as there is something to do.
+  for (const auto& task : tasks) task->TryRun();
+  for (const auto& task : tasks) attempt([&] { task->Wait(); });
   if (thrown) std::rethrow_exception(thrown);
 }
 

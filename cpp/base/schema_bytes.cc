@@ -6,8 +6,6 @@
 namespace flint {
 namespace {
 
-constexpr int kDepthMax = 128;
-
 Status Damaged() { return Status::Corruption("the bytes of a schema are damaged"); }
 
 void AppendExported(const ArrowSchema& schema, std::string* out) {
@@ -18,13 +16,32 @@ void AppendExported(const ArrowSchema& schema, std::string* out) {
   for (int64_t i = 0; i < schema.n_children; ++i) AppendExported(*schema.children[i], out);
 }
 
-// One node of Arrow's C form, with the children that were read already left out.
-ArrowSchema Node(const std::string& format, const std::string& name, uint64_t flags) {
-  ArrowSchema node{};
-  node.format = format.c_str();
-  node.name = name.c_str();
-  node.flags = static_cast<int64_t>(flags);
-  return node;
+// One node of Arrow's C form and all below it.
+struct SchemaNode {
+  std::string format;
+  std::string name;
+  std::vector<SchemaNode> children;
+  std::vector<ArrowSchema*> pointers;
+  ArrowSchema arrow{};
+};
+
+Status TakeNode(ByteReader* in, int depth, SchemaNode* node) {
+  FLINT_ASSIGN_OR_RETURN(node->format, in->String());
+  FLINT_ASSIGN_OR_RETURN(node->name, in->String());
+  FLINT_ASSIGN_OR_RETURN(uint64_t flags, in->Varint());
+  FLINT_ASSIGN_OR_RETURN(uint64_t count, in->Varint());
+  if (depth > kTypeDepthMax || count > in->size()) return Damaged();
+  node->children.resize(count);
+  for (SchemaNode& child : node->children) {
+    FLINT_RETURN_IF_ERROR(TakeNode(in, depth + 1, &child));
+    node->pointers.push_back(&child.arrow);
+  }
+  node->arrow.format = node->format.c_str();
+  node->arrow.name = node->name.c_str();
+  node->arrow.flags = static_cast<int64_t>(flags);
+  node->arrow.n_children = static_cast<int64_t>(count);
+  node->arrow.children = node->pointers.data();
+  return {};
 }
 
 }  // namespace
@@ -65,26 +82,12 @@ Result<std::string_view> ByteReader::String() {
   return text;
 }
 
-Result<Field> ByteReader::TakeField() { return TakeField(0); }
-
-Result<Field> ByteReader::TakeField(int depth) {
-  FLINT_ASSIGN_OR_RETURN(std::string_view format, String());
-  FLINT_ASSIGN_OR_RETURN(std::string_view name, String());
-  FLINT_ASSIGN_OR_RETURN(uint64_t flags, Varint());
-  FLINT_ASSIGN_OR_RETURN(uint64_t count, Varint());
-  if (depth > kDepthMax || count > rest_.size()) return Damaged();
-  std::vector<OwnedSchema> children(count);
-  std::vector<ArrowSchema*> pointers;
-  for (OwnedSchema& child : children) {
-    FLINT_ASSIGN_OR_RETURN(Field field, TakeField(depth + 1));
-    ExportField(field, child.get());
-    pointers.push_back(child.get());
-  }
-  std::string format_text(format), name_text(name);
-  ArrowSchema node = Node(format_text, name_text, flags);
-  node.n_children = static_cast<int64_t>(count);
-  node.children = pointers.data();
-  return Field::FromArrow(node);
+// What can't be a type was not written as one.
+Result<Field> ByteReader::TakeField() {
+  SchemaNode node;
+  FLINT_RETURN_IF_ERROR(TakeNode(this, 1, &node));
+  Result<Field> field = Field::FromArrow(node.arrow);
+  return field.ok() ? field : Status::Corruption(field.status().message());
 }
 
 }  // namespace flint

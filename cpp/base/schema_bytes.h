@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -23,13 +24,12 @@ class ByteReader {
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
 
   bool empty() const { return rest_.empty(); }
+  size_t size() const { return rest_.size(); }
   Result<uint64_t> Varint();
   Result<std::string_view> String();
   Result<Field> TakeField();
 
  private:
-  Result<Field> TakeField(int depth);
-
   std::string_view rest_;
 };
 

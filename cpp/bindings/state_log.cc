@@ -1,6 +1,10 @@
 #include "bindings/state_log.h"
 
+#include "changelog/format.h"
+
 namespace flint {
+
+static_assert(kChangeBytesMax == changelog::kRecordBytesMax);
 
 Result<std::unique_ptr<SegmentWriter>> SegmentWriter::Create(
     const std::string& path, const changelog::WriterOptions& options, bool sync,
@@ -45,7 +49,8 @@ Status SegmentSource::ForEach(uint16_t first, uint16_t last,
     Status status;
     block.ForEach([&](const changelog::Record& record) {
       auto kind = static_cast<ChangeKind>(record.operation);
-      if (status.ok()) status = visit({kind, record.group, record.table, record.key, record.value});
+      if (!status.ok()) return;
+      status = visit({kind, record.group, record.table, record.key, record.value, record.sequence});
     });
     FLINT_RETURN_IF_ERROR(status);
   }

@@ -84,6 +84,10 @@ Result<FileHeader> FileHeader::Decode(std::string_view bytes) {
   header.written_by = bytes.substr(48, 16);
   header.written_by.resize(std::strlen(header.written_by.c_str()));
   header.first_sequence = Get<uint64_t>(bytes.data(), 64);
+  if (header.first_sequence == 0 || header.first_sequence > kFirstSequenceMax) {
+    return Status::Corruption("the file header names " + std::to_string(header.first_sequence) +
+                              " as the first sequence number (offset 64): it is from 1 to 2^62");
+  }
   return header;
 }
 

@@ -31,7 +31,8 @@ constexpr char kFilling = '\xFF';
 constexpr uint32_t kBlockRecordsMax = 1u << 20;
 constexpr uint32_t kIndexEntriesMax = 1u << 22;
 constexpr uint32_t kBlockRawMax = 256u << 20;
-constexpr uint32_t kRecordBytesMax = 128u << 20;  // key and value together
+constexpr uint64_t kFirstSequenceMax = uint64_t{1} << 62;  // what follows it is never counted out
+constexpr uint32_t kRecordBytesMax = 128u << 20;           // key and value together
 
 // Bytes that follow a body of `stored_size`: 1 to 8, so that the block ends at a multiple of 8.
 constexpr size_t FillingAfter(size_t stored_size) { return kAlignment - stored_size % kAlignment; }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <limits>
 #include <new>
+#include <system_error>
 #include <utility>
 
 namespace flint::changelog {
@@ -14,15 +15,6 @@ constexpr std::chrono::milliseconds kGatherTime{1};  // for small blocks to beco
 constexpr size_t kUnshrunkBeforeSamples = 2;
 constexpr size_t kSamplesBeforeWhole = 16;
 
-template <class Work>
-Status WithinMemory(Work work) {
-  try {
-    return work();
-  } catch (const std::bad_alloc&) {
-    return Status::IO("out of memory");
-  }
-}
-
 }  // namespace
 
 Pipeline::Pipeline(SegmentFile file, int level, size_t queue_blocks, uint64_t last_sequence)
@@ -31,7 +23,8 @@ Pipeline::Pipeline(SegmentFile file, int level, size_t queue_blocks, uint64_t la
       worth_writing_(std::max<size_t>(queue_blocks / 4, 1)),
       file_(std::move(file)),
       written_sequence_(last_sequence),
-      synced_sequence_(last_sequence) {
+      synced_sequence_(last_sequence),
+      out_of_memory_(Status::IO("changelog " + file_.path() + ": out of memory")) {
   writing_.reserve(queue_blocks);
 }
 
@@ -54,9 +47,18 @@ std::unique_ptr<Block> Pipeline::NewBlock() {
   return block;
 }
 
+void Pipeline::BeginThread() {
+  thread_wanted_ = true;
+  try {
+    thread_ = std::thread([this] { WorkInBackground(); });
+  } catch (const std::system_error&) {
+    // The system has no thread to give: it goes without.
+  }
+}
+
 Status Pipeline::Push(std::unique_ptr<Block> block, uint64_t last_sequence) {
   Lock lock(mutex_);
-  if (!thread_.joinable()) thread_ = std::thread([this] { WorkInBackground(); });
+  if (!thread_wanted_) BeginThread();
   bool was_full = queue_.size() >= queue_blocks_;
   while (!failed() && queue_.size() >= queue_blocks_) {
     if (WorkOnce(lock, kAny) == Did::kNothing) changed_.wait(lock);
@@ -98,6 +100,15 @@ Effort Pipeline::NextEffort() {
   return ++samples_ % kSamplesBeforeWhole == 0 ? Effort::kWhole : Effort::kSample;
 }
 
+template <class Work>
+Status Pipeline::WithinMemory(Work work) const {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return out_of_memory_;
+  }
+}
+
 void Pipeline::Encode(Lock& lock, Queued* queued) {
   queued->stage = Stage::kEncoding;
   Compressor compressor = TakeCompressor();
@@ -106,11 +117,12 @@ void Pipeline::Encode(Lock& lock, Queued* queued) {
   lock.unlock();
   Status status = WithinMemory([&] {
     ArrowBuffer* raw = block->builder.Seal();
-    return block->encoded.Encode(block->builder.header(), raw, &compressor, effort);
+    return block->encoded.Encode(block->builder.header(), raw, &compressor, effort)
+        .WithContext("changelog " + file_.path());
   });
   lock.lock();
   spare_compressors_.push_back(std::move(compressor));
-  if (!status.ok()) return SetError(status.WithContext("changelog " + file_.path()));
+  if (!status.ok()) return SetError(status);
   unshrunk_ = block->encoded.compressed() ? 0 : unshrunk_ + 1;
   queued->stage = Stage::kEncoded;
   changed_.notify_all();
@@ -155,7 +167,16 @@ Compressor Pipeline::TakeCompressor() {
   return compressor;
 }
 
+// Nothing is thrown out of a thread.
 void Pipeline::WorkInBackground() {
+  try {
+    WorkUntilStopped();
+  } catch (const std::bad_alloc&) {
+    FailForMemory();
+  }
+}
+
+void Pipeline::WorkUntilStopped() {
   Lock lock(mutex_);
   bool gathered = false;  // what is there has waited for more
   while (!stopping_) {
@@ -224,9 +245,9 @@ void Pipeline::GoOn(SegmentFile next) {
   file_finished_ = false;
 }
 
-void Pipeline::Fail(const Status& status) {
+void Pipeline::FailForMemory() {
   std::lock_guard lock(mutex_);
-  SetError(status);
+  SetError(out_of_memory_);
 }
 
 void Pipeline::SetError(const Status& status) {

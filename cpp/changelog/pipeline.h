@@ -33,6 +33,8 @@ struct Block {
 // Where blocks did not shrink, only a sample of the next ones is compressed, and all of them again
 // as soon as a sample shrinks; every few blocks all of one is tried whatever its sample says.
 //
+// Without a thread, where the system has none to give, whoever pushes and waits does all the work.
+//
 // Any number of threads may call anything, but for what is said below. The first error, wherever it
 // came up, is the answer to every later call: nothing is retried.
 class Pipeline {
@@ -61,8 +63,8 @@ class Pipeline {
   Result<Segment> Finish(Durability durability);
   void GoOn(SegmentFile next);
 
-  // Stops it with an error from outside.
-  void Fail(const Status& status);
+  // Stops it, for memory ran out where a record was being added.
+  void FailForMemory();
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   Status error() const;
 
@@ -86,9 +88,13 @@ class Pipeline {
   Status FlushUpTo(Lock& lock, uint64_t sequence);
   template <class Work>
   void WorkOnFile(Lock& lock, Work work);
+  template <class Work>
+  Status WithinMemory(Work work) const;
+  void BeginThread();
   void SetError(const Status& status);
   Compressor TakeCompressor();
   void WorkInBackground();
+  void WorkUntilStopped();
 
   const int level_;
   const size_t queue_blocks_;
@@ -110,8 +116,10 @@ class Pipeline {
   uint64_t written_sequence_;
   uint64_t synced_sequence_;
   Status error_;
+  const Status out_of_memory_;       // made beforehand: it takes memory
   std::atomic<bool> failed_{false};  // error_ is set: read without mutex_
-  std::thread thread_;               // started under mutex_ with the first full block
+  bool thread_wanted_ = false;
+  std::thread thread_;  // started under mutex_ with the first full block
 };
 
 }  // namespace flint::changelog

@@ -4,6 +4,8 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -57,9 +59,16 @@ Result<bool> Load(Reader* reader, Loaded* loaded) {
 // Loads in a thread of its own, a few batches ahead.
 class Prefetcher {
  public:
-  explicit Prefetcher(Reader* reader) : thread_([this, reader] { Run(reader); }) {}
+  explicit Prefetcher(Reader* reader) : reader_(reader) {
+    try {
+      thread_ = std::thread([this] { Run(); });
+    } catch (const std::system_error&) {
+      // The system has no thread to give: each is loaded when it is taken.
+    }
+  }
 
   ~Prefetcher() {
+    if (!thread_.joinable()) return;
     {
       std::lock_guard lock(mutex_);
       stopping_ = true;
@@ -70,6 +79,7 @@ class Prefetcher {
 
   // False at the end.
   Result<bool> Take(Loaded* loaded) {
+    if (!thread_.joinable()) return Load(reader_, loaded);
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !ready_.empty() || done_; });
     if (ready_.empty()) return error_.ok() ? Result<bool>(false) : Result<bool>(error_);
@@ -80,10 +90,22 @@ class Prefetcher {
   }
 
  private:
-  void Run(Reader* reader) {
+  // Nothing is thrown out of a thread.
+  void Run() {
+    try {
+      LoadAll();
+    } catch (const std::bad_alloc&) {
+      std::lock_guard lock(mutex_);
+      error_ = out_of_memory_;
+      done_ = true;
+      changed_.notify_all();
+    }
+  }
+
+  void LoadAll() {
     while (true) {
       Loaded loaded;
-      Result<bool> more = Load(reader, &loaded);
+      Result<bool> more = Load(reader_, &loaded);
       std::unique_lock lock(mutex_);
       error_ = more.status();
       done_ = !more.ok() || !*more;
@@ -94,6 +116,8 @@ class Prefetcher {
     }
   }
 
+  Reader* const reader_;
+  const Status out_of_memory_ = Status::IO("out of memory");  // made beforehand: it takes memory
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Loaded> ready_;

@@ -12,7 +12,6 @@ namespace {
 constexpr size_t kBatchBytesMin = 1u << 10;
 constexpr size_t kBatchBytesMax = 64u << 20;
 constexpr size_t kWrittenByMax = 16;
-constexpr uint64_t kSequenceMax = uint64_t{1} << 62;
 
 Status CheckOptions(const WriterOptions& options) {
   FLINT_RETURN_IF_ERROR(Compressor::CheckLevel(options.level));
@@ -20,7 +19,7 @@ Status CheckOptions(const WriterOptions& options) {
     return Status::Invalid("batch_bytes is " + std::to_string(options.batch_bytes) +
                            ": choose between 1024 and 67108864");
   }
-  if (options.first_sequence == 0 || options.first_sequence > kSequenceMax) {
+  if (options.first_sequence == 0 || options.first_sequence > kFirstSequenceMax) {
     return Status::Invalid("first_sequence must be from 1 to 2^62");
   }
   if (options.written_by.size() > kWrittenByMax) {
@@ -237,14 +236,25 @@ Status Writer::CheckUsable() const {
 
 // What was being added to the open block is there in part only: nothing may be written any more.
 Status Writer::OutOfMemory() {
-  pipeline_->Fail(Status::IO("changelog " + path_ + ": out of memory"));
+  pipeline_->FailForMemory();
   return pipeline_->error();
 }
 
-Status Writer::PushOpenBlock() { return pipeline_->Push(ReplaceOpenBlock(), last_sequence_); }
+Status Writer::PushOpenBlock() {
+  try {
+    return pipeline_->Push(ReplaceOpenBlock(), last_sequence_);
+  } catch (const std::bad_alloc&) {
+    return OutOfMemory();
+  }
+}
 
-void Writer::PushRest() {
-  if (open_->builder.count() > 0) pipeline_->PushLast(ReplaceOpenBlock(), last_sequence_);
+Status Writer::PushRest() {
+  try {
+    if (open_->builder.count() > 0) pipeline_->PushLast(ReplaceOpenBlock(), last_sequence_);
+    return {};
+  } catch (const std::bad_alloc&) {
+    return OutOfMemory();
+  }
 }
 
 std::unique_ptr<Block> Writer::ReplaceOpenBlock() {
@@ -262,7 +272,7 @@ Result<uint64_t> Writer::Sync() {
   std::unique_lock lock = Lock();
   FLINT_RETURN_IF_ERROR(CheckUsable());
   uint64_t sequence = last_sequence_;
-  PushRest();
+  FLINT_RETURN_IF_ERROR(PushRest());
   lock.unlock();
   FLINT_RETURN_IF_ERROR(pipeline_->Sync(sequence));
   return sequence;
@@ -273,7 +283,7 @@ Result<Segment> Writer::Roll(const std::string& path, const VersionId& version,
   if (!Forked()) append_mutex_.LetOthersGoFirst();  // it is held until the device has all
   std::unique_lock lock = Lock();
   FLINT_RETURN_IF_ERROR(CheckUsable());
-  PushRest();
+  FLINT_RETURN_IF_ERROR(PushRest());
   FLINT_RETURN_IF_ERROR(pipeline_->Flush(last_sequence_));
   FLINT_ASSIGN_OR_RETURN(SegmentFile next,
                          CreateFile(path, options_, last_sequence_ + 1, version, parent));
@@ -293,7 +303,7 @@ Result<Segment> Writer::Close(Durability durability) {
   if (closed_ || Forked()) return CheckUsable();
   closed_ = true;
   if (pipeline_->failed()) return pipeline_->error();
-  PushRest();
+  FLINT_RETURN_IF_ERROR(PushRest());
   FLINT_RETURN_IF_ERROR(pipeline_->Flush(last_sequence_));
   return pipeline_->Finish(durability);
 }

@@ -105,7 +105,7 @@ class Writer {
     return block.raw_size() >= options_.batch_bytes || block.count() == kBlockRecordsMax;
   }
   Status PushOpenBlock();
-  void PushRest();
+  Status PushRest();
   std::unique_ptr<Block> ReplaceOpenBlock();
   Status OutOfMemory();
 

@@ -92,9 +92,10 @@ Status MakeChildren(const Traits& traits, KeyPart* part) {
   return Status();
 }
 
+// Of a field whose type is plain.
 Result<KeyPart> MakePart(const Field& field, std::string path, const Traits& traits) {
   KeyPart part;
-  part.type = field.type.Plain();
+  part.type = field.type;
   part.path = std::move(path);
   part.nullable = part.marked = field.nullable;
   part.descending = traits.descending;
@@ -140,6 +141,7 @@ Result<KeySchema> KeySchema::Make(std::vector<KeyColumn> columns, End end) {
   for (size_t k = 0; k < columns.size(); ++k) {
     KeyColumn& column = columns[k];
     Traits traits{column.descending, column.nulls};
+    column.field.type = column.field.type.Plain();
     FLINT_ASSIGN_OR_RETURN(KeyPart part, MakePart(column.field, column.field.name, traits));
     if (IsDuplicate(columns, k)) return part.Invalid("another key column has the same name");
     schema.schema_.fields.push_back({column.field.name, part.type, column.field.nullable});

@@ -10,8 +10,8 @@
 
 #include "base/arrow_abi.h"
 #include "base/status.h"
-#include "scan/row_block.h"
 #include "scan/scan_plan.h"
+#include "scan/scanned_rows.h"
 #include "store/database.h"
 #include "store/table.h"
 
@@ -57,7 +57,7 @@ class RangeReader {
   bool at_end_ = false;
   int64_t rows_done_ = 0;
   size_t bytes_done_ = 0;  // of keys and values, as far as the plan reads them
-  RowBlock block_;
+  ScannedRows block_;
 };
 
 }  // namespace flint

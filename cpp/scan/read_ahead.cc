@@ -120,8 +120,8 @@ void ReadAhead::Offer(int64_t rows) {
     auto job = std::make_unique<Job>();
     job->part.range = Cut();
     job->task = std::make_shared<Task>([this, job = job.get()] { job->status = Run(&job->part); });
-    helpers.Offer(job->task);
     jobs_.push_back(std::move(job));
+    helpers.Offer(jobs_.back()->task);
   }
 }
 

@@ -42,7 +42,7 @@ Status ScanPlan::Choose(const std::vector<std::string>& names) {
   return {};
 }
 
-Status ScanPlan::Decode(const RowBlock& block, BatchBuilder* batch) const {
+Status ScanPlan::Decode(const ScannedRows& block, BatchBuilder* batch) const {
   auto builders = [batch](const std::vector<int>& places) {
     std::vector<ColumnBuilder*> out;
     for (int at : places) out.push_back(at < 0 ? nullptr : &batch->column(static_cast<size_t>(at)));

@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "key/key_decoder.h"
 #include "row/row_decoder.h"
-#include "scan/row_block.h"
+#include "scan/scanned_rows.h"
 #include "store/table.h"
 
 namespace flint {
@@ -32,7 +32,7 @@ class ScanPlan {
   bool reads_rows() const { return row_decoder_ != nullptr; }
 
   // Appends the block's rows to the columns of `batch`.
-  Status Decode(const RowBlock& block, BatchBuilder* batch) const;
+  Status Decode(const ScannedRows& block, BatchBuilder* batch) const;
 
  private:
   ScanPlan(std::shared_ptr<Table> table, std::shared_ptr<const Snapshot> snapshot, bool reverse)

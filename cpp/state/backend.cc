@@ -11,6 +11,12 @@
 #include "store/checkpoint.h"
 
 namespace flint {
+namespace {
+
+// There are never so many: the next one's number does not come to its end.
+constexpr uint32_t kStateIdMax = 1u << 30;
+
+}  // namespace
 
 Backend::Backend(KeySchema key_schema, const BackendOptions& options)
     : key_schema_(std::move(key_schema)),
@@ -99,8 +105,7 @@ Status Backend::ReadCommitPoint() {
   stored.Reset();
   FLINT_ASSIGN_OR_RETURN(found, context_->database->Get(meta_, kElementsKey, &stored));
   if (!found) return {};
-  if (stored.size() != 8) return Status::Corruption("the element number in _meta is damaged");
-  context_->next_element = LoadBigEndian(stored.data());
+  FLINT_ASSIGN_OR_RETURN(context_->next_element, ParseNextElement({stored.data(), stored.size()}));
   return {};
 }
 
@@ -129,6 +134,12 @@ Status Backend::ReadCatalogue() {
 }
 
 Result<Backend::OpenedState*> Backend::AddState(uint32_t id, const StateDescriptor& descriptor) {
+  if (id == kBackendTable || id > kStateIdMax) {
+    return Status::Corruption("no state has the number " + std::to_string(id));
+  }
+  if (states_.contains(descriptor.name)) {
+    return Status::Corruption("the state '" + descriptor.name + "' is described twice");
+  }
   std::string name = FamilyName(id);
   auto found = context_->database->FindFamily(name);
   if (!found.ok()) found = context_->database->CreateFamily(MakeFamily(name));

@@ -13,6 +13,7 @@
 #include "key/key_schema.h"
 #include "state/change_log.h"
 #include "state/commit_point.h"
+#include "state/row_shape.h"
 #include "state/state_context.h"
 #include "state/state_table.h"
 #include "state/uncommitted_log.h"
@@ -98,7 +99,8 @@ class Backend {
 
   // Brings the files from the segment's parent to its version: the states that it describes, and
   // the changes of our key groups. Invalid where the files stand elsewhere or changes are
-  // uncommitted.
+  // uncommitted; Corruption, by segment and record, where it holds what no backend writes: then
+  // nothing of it is written, and the directory opens at its former version.
   Status Replay(ChangeSource* segment);
 
   // Writes what has changed to RocksDB and forgets it. With a changelog the files then stand
@@ -123,6 +125,7 @@ class Backend {
     StateEntry entry;
     bool logged = false;  // the catalogue entry is in the log and in RocksDB
     std::unique_ptr<StateTable> table;
+    std::optional<RowShape> shape;  // once changes of it are replayed
   };
 
   Backend(KeySchema key_schema, const BackendOptions& options);
@@ -145,8 +148,11 @@ class Backend {
   Status WriteBatch(rocksdb::WriteBatch* batch, const CommitPoint& point);
   Status CheckFollows(const ChangeSource& segment) const;
   Status ReplayChanges(ChangeSource* segment);
+  Status VisitChanges(ChangeSource* segment, const std::function<Status(const Change&)>& visit);
+  Status CheckChange(const Change& change);
   Status ReplayChange(const Change& change, rocksdb::WriteBatch* batch);
   Status ReplayMetadata(const Change& change);
+  Status ReplayDescription(uint32_t id, std::string_view bytes);
   Status Poison(Status error);
 
   const KeySchema key_schema_;

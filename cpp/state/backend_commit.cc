@@ -133,40 +133,71 @@ Status Backend::CheckFollows(const ChangeSource& segment) const {
   return {};
 }
 
+Status Backend::VisitChanges(ChangeSource* segment,
+                             const std::function<Status(const Change&)>& visit) {
+  auto located = [&](const Change& change) -> Status {
+    Status status = visit(change);
+    if (status.ok()) return status;
+    return status.WithContext("record " + std::to_string(change.sequence));
+  };
+  FLINT_RETURN_IF_ERROR(segment->ForEach(kEveryGroup, kEveryGroup, located));
+  return segment->ForEach(options_.first_group, options_.last_group, located);
+}
+
+// A segment that takes several batches is read to its end before the first of them is written.
 Status Backend::ReplayChanges(ChangeSource* segment) {
   CommitPoint underway = point_;
   underway.between = true;
   rocksdb::WriteBatch batch;
   auto apply = [&](const Change& change) -> Status {
+    FLINT_RETURN_IF_ERROR(CheckChange(change));
     FLINT_RETURN_IF_ERROR(ReplayChange(change, &batch));
     if (batch.GetDataSize() < kReplayBatchBytes) return {};
+    if (!point_.between) {
+      FLINT_RETURN_IF_ERROR(VisitChanges(segment, [&](const Change& next) {
+        return next.sequence <= change.sequence ? Status() : CheckChange(next);
+      }));
+    }
     FLINT_RETURN_IF_ERROR(WriteBatch(&batch, underway));
     batch.Clear();
     return {};
   };
-  FLINT_RETURN_IF_ERROR(segment->ForEach(kEveryGroup, kEveryGroup, apply));
-  FLINT_RETURN_IF_ERROR(segment->ForEach(options_.first_group, options_.last_group, apply));
+  FLINT_RETURN_IF_ERROR(VisitChanges(segment, apply));
   for (StateTable* table : tables()) table->Forget();
   ++context_->key.epoch;
   return WriteBatch(&batch, {segment->version(), false, segment->last_sequence()});
 }
 
-Status Backend::ReplayChange(const Change& change, rocksdb::WriteBatch* batch) {
-  rocksdb::Slice key(change.key.data(), change.key.size());
-  rocksdb::Slice value(change.value.data(), change.value.size());
-  if (change.table == kBackendTable) {
-    FLINT_RETURN_IF_ERROR(ReplayMetadata(change));
-    static_cast<void>(batch->Put(meta_, key, value));
-    return {};
+// Metadata is checked where it is taken in, which comes first.
+Status Backend::CheckChange(const Change& change) {
+  if (change.group == kEveryGroup) {
+    bool right = change.table == kBackendTable && change.kind == ChangeKind::kMetadata;
+    return right ? Status() : Status::Corruption("only metadata concerns every key group");
   }
   auto found = by_id_.find(change.table);
   if (found == by_id_.end()) {
-    return Status::Corruption("a change belongs to state " + std::to_string(change.table) +
+    return Status::Corruption("it belongs to state " + std::to_string(change.table) +
                               ", which was never described");
   }
-  Family* family = found->second->entry.family;
+  OpenedState& state = *found->second;
+  if (!state.shape) {
+    FLINT_ASSIGN_OR_RETURN(
+        state.shape, RowShape::Make(key_schema_, options_.max_parallelism, state.entry.descriptor));
+  }
+  Status status = state.shape->Check(change, context_->next_element);
+  return status.ok() ? status : status.WithContext("state '" + state.entry.descriptor.name + "'");
+}
+
+Status Backend::ReplayChange(const Change& change, rocksdb::WriteBatch* batch) {
+  rocksdb::Slice key(change.key.data(), change.key.size());
+  rocksdb::Slice value(change.value.data(), change.value.size());
+  Family* family = change.group == kEveryGroup ? meta_ : by_id_.at(change.table)->entry.family;
   rocksdb::Status status;
   switch (change.kind) {
+    case ChangeKind::kMetadata:
+      FLINT_RETURN_IF_ERROR(ReplayMetadata(change));
+      status = batch->Put(family, key, value);
+      break;
     case ChangeKind::kPut:
       status = batch->Put(family, key, value);
       break;
@@ -179,31 +210,33 @@ Status Backend::ReplayChange(const Change& change, rocksdb::WriteBatch* batch) {
     case ChangeKind::kDeleteRange:
       status = batch->DeleteRange(family, key, value);
       break;
-    case ChangeKind::kMetadata:
-      break;
   }
-  return status.ok() ? Status()
-                     : Status::Invalid("a change can't be applied: " + status.ToString());
+  return status.ok() ? Status() : Status::Invalid("it can't be applied: " + status.ToString());
 }
 
+// Whatever else is written to `_meta` would be taken for the backend's own word.
 Status Backend::ReplayMetadata(const Change& change) {
-  if (change.key == kElementsKey && change.value.size() == 8) {
-    context_->next_element = std::max(context_->next_element, LoadBigEndian(change.value.data()));
+  if (change.key == kElementsKey) {
+    FLINT_ASSIGN_OR_RETURN(uint64_t next, ParseNextElement(change.value));
+    context_->next_element = std::max(context_->next_element, next);
     logged_element_ = context_->next_element;
     return {};
   }
   auto id = CatalogueIdOf(change.key);
-  if (!id) return {};  // something that a later version notes
-  FLINT_ASSIGN_OR_RETURN(auto descriptor, StateDescriptor::Parse(change.value));
-  auto there = by_id_.find(*id);
+  if (!id) return Status::Corruption("its metadata is neither a state nor the element number");
+  return ReplayDescription(*id, change.value);
+}
+
+Status Backend::ReplayDescription(uint32_t id, std::string_view bytes) {
+  FLINT_ASSIGN_OR_RETURN(auto descriptor, StateDescriptor::Parse(bytes));
+  FLINT_RETURN_IF_ERROR(RowShape::Make(key_schema_, options_.max_parallelism, descriptor).status());
+  auto there = by_id_.find(id);
   if (there != by_id_.end()) {
     there->second->logged = true;
-    return there->second->entry.descriptor.CheckSame(descriptor);
+    Status same = there->second->entry.descriptor.CheckSame(descriptor);
+    return same.ok() ? same : Status::Corruption(same.message());
   }
-  if (states_.contains(descriptor.name)) {
-    return Status::Corruption("the state '" + descriptor.name + "' is described twice");
-  }
-  FLINT_ASSIGN_OR_RETURN(OpenedState * added, AddState(*id, descriptor));
+  FLINT_ASSIGN_OR_RETURN(OpenedState * added, AddState(id, descriptor));
   added->logged = true;
   return {};
 }

@@ -3,12 +3,14 @@
 #include <charconv>
 
 #include "base/schema_bytes.h"
+#include "state/row_key.h"
 
 namespace flint {
 namespace {
 
 constexpr std::string_view kFamilyPrefix = "state.";
 constexpr char kFormat = 1;
+constexpr uint64_t kElementsMax = uint64_t{1} << 62;
 constexpr size_t kHeadSize = 7;  // format, max_parallelism, first group, last group
 
 void PutUint16(int number, std::string* out) {
@@ -48,6 +50,12 @@ std::optional<uint32_t> CatalogueIdOf(std::string_view key) {
   uint32_t id = 0;
   for (char byte : key.substr(prefix.size())) id = id << 8 | static_cast<uint8_t>(byte);
   return id;
+}
+
+Result<uint64_t> ParseNextElement(std::string_view bytes) {
+  uint64_t number = bytes.size() == 8 ? LoadBigEndian(bytes.data()) : 0;
+  if (number > 0 && number <= kElementsMax) return number;
+  return Status::Corruption("the number of the next element is damaged");
 }
 
 std::string BackendIdentity::Serialize() const {

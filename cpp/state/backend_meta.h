@@ -23,6 +23,10 @@ std::optional<uint32_t> StateIdOf(std::string_view family);
 std::string CatalogueKey(uint32_t state_id);  // "state/", and the number, the highest byte first
 std::optional<uint32_t> CatalogueIdOf(std::string_view key);
 
+// The number of the next list or sorted element. Corruption where it is not 8 bytes, or so high
+// that it would not be counted to.
+Result<uint64_t> ParseNextElement(std::string_view bytes);
+
 // What a directory is the state of, written when it is made and never changed.
 struct BackendIdentity {
   Schema key;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -28,6 +29,19 @@ enum class ChangeKind : uint8_t {
 inline constexpr uint32_t kBackendTable = 0;
 inline constexpr uint16_t kEveryGroup = 0xFFFF;
 
+// A row key and what stands under it have so many bytes together at most: a segment's record holds
+// no more (docs/format/changelog.md). A value's row leaves room for the keys that people have.
+inline constexpr size_t kChangeBytesMax = 128u << 20;
+inline constexpr size_t kValueBytesMax = 127u << 20;
+
+Status TooLarge(size_t key_bytes, size_t row_bytes);
+// Invalid where a row can't be kept. Asked before it is, lest a commit find out.
+inline Status CheckSize(size_t key_bytes, size_t row_bytes) {
+  constexpr size_t kBesides = 9;  // tag and time stamp
+  bool fits = row_bytes <= kValueBytesMax && key_bytes + row_bytes + kBesides <= kChangeBytesMax;
+  return fits ? Status() : TooLarge(key_bytes, row_bytes);
+}
+
 // Borrows key and value.
 struct Change {
   ChangeKind kind = ChangeKind::kPut;
@@ -35,6 +49,7 @@ struct Change {
   uint32_t table = 0;
   std::string_view key;
   std::string_view value;
+  uint64_t sequence = 0;  // in the segment that it is read from
 };
 
 // One segment while a commit writes it. Destroyed without Finish, it has failed.

@@ -75,7 +75,8 @@ Result<std::shared_ptr<EntrySource>> EntrySource::Open(Backend* backend, StateTa
 }
 
 Status EntrySource::AppendKeys(std::string_view row_key, BatchBuilder* batch) {
-  KeyReader reader(row_key.substr(group_bytes_));
+  FLINT_ASSIGN_OR_RETURN(std::string_view bytes, BehindGroup(row_key, group_bytes_));
+  KeyReader reader(bytes);
   size_t column = 0;
   for (const KeyPart& part : key_.parts()) {
     FLINT_RETURN_IF_ERROR(reader.TakeCell(part, &batch->column(column++)));
@@ -137,7 +138,7 @@ Result<std::optional<std::string>> KeyScan::Next() {
   while (true) {
     FLINT_ASSIGN_OR_RETURN(bool more, scan_->Next(&row_key, &stored));
     if (!more) return std::optional<std::string>();
-    std::string_view bytes = row_key.substr(group_bytes_);
+    FLINT_ASSIGN_OR_RETURN(std::string_view bytes, BehindGroup(row_key, group_bytes_));
     KeyReader reader(bytes);
     for (const KeyPart& part : key_.parts()) FLINT_RETURN_IF_ERROR(reader.TakeCell(part, nullptr));
     std::string_view rest = reader.rest();

@@ -18,6 +18,8 @@ constexpr size_t kKeptRowsMax = 4096;
 // later reader of the memtable (docs/decisions/0031).
 constexpr size_t kPointDeletesMax = 32;
 
+constexpr size_t kElementBytes = 8;
+
 std::string_view View(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 
 }  // namespace
@@ -98,6 +100,7 @@ void OrderedTable::Set(OrderedScope* scope, std::string_view suffix, std::string
 }
 
 Status OrderedTable::Put(OrderedScope* scope, std::string_view suffix, std::string_view row) {
+  FLINT_RETURN_IF_ERROR(CheckSize(scope->row_key.size() + suffix.size(), row.size()));
   ++metrics_.writes;
   stored_.clear();
   expiry().Append(row, &stored_);
@@ -123,6 +126,8 @@ Status OrderedTable::Remove(OrderedScope* scope, std::string_view suffix) {
 }
 
 Status OrderedTable::Append(OrderedScope* scope, std::string_view prefix, std::string_view row) {
+  FLINT_RETURN_IF_ERROR(
+      CheckSize(scope->row_key.size() + prefix.size() + kElementBytes, row.size()));
   ++metrics_.writes;
   stored_.clear();
   expiry().Append(row, &stored_);

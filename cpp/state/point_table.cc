@@ -116,6 +116,7 @@ Status PointTable::Clear() {
 Status PointTable::MergeBlind(std::string_view operand) {
   using Knowledge = PointEntry::Knowledge;
   FLINT_RETURN_IF_ERROR(Locate());
+  FLINT_RETURN_IF_ERROR(CheckSize(located_->row_key.size(), operand.size()));
   ++metrics_.writes;
   size_t before = located_->stored.size();
   switch (located_->knowledge) {
@@ -184,6 +185,7 @@ Status PointTable::ClearOne(const StateKey& key) {
 }
 
 Status PointTable::Replace(PointEntry* entry, std::string_view row) {
+  FLINT_RETURN_IF_ERROR(CheckSize(entry->row_key.size(), row.size()));
   size_t before = entry->stored.size();
   entry->stored.clear();
   expiry().Append(row, &entry->stored);

@@ -86,15 +86,8 @@ void CombineWhole(ReduceFunction function, std::string* rows, size_t from, std::
 
 size_t SlotSize(TypeId type) { return static_cast<size_t>(DataType(type).FixedWidth()); }
 
-// `rows` holds a row from `from` on, into which the operand's row is combined.
-void CombineRows(std::string_view operand, std::string* rows, size_t from) {
-  auto function = static_cast<ReduceFunction>(operand[1]);
-  auto type = static_cast<TypeId>(operand[2]);
-  std::string_view newer = operand.substr(kOperandHead);
-  size_t slot = SlotSize(type);
-  bool numbers =
-      slot > 0 && rows->size() == from + kVersionByte + slot && newer.size() == kVersionByte + slot;
-  if (!numbers) return CombineWhole(function, rows, from, newer);
+void CombineSlots(ReduceFunction function, TypeId type, std::string* rows, size_t from,
+                  std::string_view newer) {
   char* older = rows->data() + from + kVersionByte;
   const char* added = newer.data() + kVersionByte;
   switch (type) {
@@ -125,32 +118,16 @@ void CombineRows(std::string_view operand, std::string* rows, size_t from) {
   }
 }
 
-bool IsOperand(std::string_view bytes) {
-  return bytes.size() > kOperandHead && bytes[0] == kOperandTag;
+// `rows` holds a row from `from` on, into which the operand's row is combined. False, with nothing
+// changed, where the row there is of another size than the operand's type has.
+bool CombineRows(std::string_view operand, std::string* rows, size_t from) {
+  auto type = static_cast<TypeId>(operand[2]);
+  size_t slot = SlotSize(type);
+  if (slot > 0 && rows->size() != from + kVersionByte + slot) return false;
+  CombineSlots(static_cast<ReduceFunction>(operand[1]), type, rows, from,
+               operand.substr(kOperandHead));
+  return true;
 }
-
-class ReduceOperator : public rocksdb::AssociativeMergeOperator {
- public:
-  const char* Name() const override { return "flintstate.reduce"; }
-
-  // Never refuses: a merge operator that does stops every flush and compaction from then on.
-  bool Merge(const rocksdb::Slice&, const rocksdb::Slice* existing, const rocksdb::Slice& value,
-             std::string* merged, rocksdb::Logger*) const override {
-    std::string_view operand(value.data(), value.size());
-    std::string_view before = existing == nullptr
-                                  ? std::string_view()
-                                  : std::string_view(existing->data(), existing->size());
-    if (IsOperand(before)) {
-      merged->assign(before);
-      MergeOperandInto(merged, operand);
-    } else if (existing == nullptr) {
-      merged->assign(operand);
-    } else {
-      *merged = MergeStored(before, operand);
-    }
-    return true;
-  }
-};
 
 bool Defined(ReduceFunction function, TypeId type) {
   bool integer = type >= TypeId::kInt8 && type <= TypeId::kUInt64;
@@ -167,6 +144,47 @@ bool Defined(ReduceFunction function, TypeId type) {
       return integer;
   }
 }
+
+// An operand into a stored value, or into an older operand of the same function and type.
+bool MergeAny(std::string* older, std::string_view operand) {
+  if (!IsOperand(operand)) return false;
+  if (older->starts_with(kPlainTag) && older->size() > 1) return CombineRows(operand, older, 1);
+  if (IsOperand(*older)) {
+    bool alike =
+        std::string_view(*older).substr(0, kOperandHead) == operand.substr(0, kOperandHead);
+    return alike && CombineRows(operand, older, kOperandHead);
+  }
+  if (!IsStamped(*older)) return false;
+  older->erase(1, kStampSize);
+  older->front() = kPlainTag;
+  return older->size() > 1 && CombineRows(operand, older, 1);
+}
+
+class ReduceOperator : public rocksdb::MergeOperator {
+ public:
+  const char* Name() const override { return "flintstate.reduce"; }
+
+  // Where it refuses, it says that a merge is needed by reads alone: else it would stop every flush
+  // and compaction from then on.
+  bool FullMergeV2(const MergeOperationInput& in, MergeOperationOutput* out) const override {
+    out->op_failure_scope = OpFailureScope::kMustMerge;
+    size_t next = in.existing_value == nullptr ? 1 : 0;
+    const rocksdb::Slice& first = next == 1 ? in.operand_list[0] : *in.existing_value;
+    out->new_value.assign(first.data(), first.size());
+    if (next == 1 && !IsOperand(out->new_value)) return false;
+    for (; next < in.operand_list.size(); ++next) {
+      const rocksdb::Slice& operand = in.operand_list[next];
+      if (!MergeAny(&out->new_value, {operand.data(), operand.size()})) return false;
+    }
+    return true;
+  }
+
+  bool PartialMerge(const rocksdb::Slice&, const rocksdb::Slice& older, const rocksdb::Slice& newer,
+                    std::string* merged, rocksdb::Logger*) const override {
+    merged->assign(older.data(), older.size());
+    return IsOperand(*merged) && MergeAny(merged, {newer.data(), newer.size()});
+  }
+};
 
 }  // namespace
 
@@ -189,27 +207,38 @@ std::string Reducer::Operand(std::string_view row) const {
   return operand;
 }
 
+bool IsOperand(std::string_view bytes) {
+  if (bytes.size() <= kOperandHead || bytes[0] != kOperandTag) return false;
+  auto function = static_cast<ReduceFunction>(bytes[1]);
+  auto type = static_cast<TypeId>(bytes[2]);
+  if (function < ReduceFunction::kSum || function > ReduceFunction::kBitXor) return false;
+  if (type > TypeId::kDictionary || !Defined(function, type)) return false;
+  size_t slot = SlotSize(type);
+  return slot == 0 || bytes.size() == kOperandHead + kVersionByte + slot;
+}
+
 std::string MergeStored(std::string_view stored, std::string_view operand) {
   std::string merged;
-  std::string_view row = RowOf(stored);
-  if (row.empty()) {
+  if (stored.empty()) {
     AppendPlain(operand.substr(kOperandHead), &merged);
     return merged;
   }
+  std::string_view row = RowOf(stored);
+  if (row.empty()) return std::string(stored);
   AppendPlain(row, &merged);
-  CombineRows(operand, &merged, 1);
+  CombineRows(operand, &merged, 1);  // what doesn't fit is found by who reads it
   return merged;
 }
 
 void MergeInto(std::string* stored, std::string_view operand) {
-  if (stored->starts_with(kPlainTag))
+  if (stored->starts_with(kPlainTag) && stored->size() > 1)
     CombineRows(operand, stored, 1);
   else
     *stored = MergeStored(*stored, operand);  // stamped, or what RocksDB made of operands alone
 }
 
 void MergeOperandInto(std::string* operand, std::string_view newer) {
-  CombineRows(newer, operand, kOperandHead);
+  CombineRows(newer, operand, kOperandHead);  // one state's: they are alike
 }
 
 std::shared_ptr<rocksdb::MergeOperator> NewReduceOperator() {

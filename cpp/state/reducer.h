@@ -46,6 +46,10 @@ class Reducer {
   TypeId type_;
 };
 
+// Whether bytes are an operand, whole and of a function that its type has. Nobody vouches for what
+// comes from files; the three below require operands, and leave a damaged value as it is.
+bool IsOperand(std::string_view bytes);
+
 // The value `stored` (empty: none) with `operand` merged into it, as it is to be stored.
 std::string MergeStored(std::string_view stored, std::string_view operand);
 // The same in place.
@@ -54,6 +58,8 @@ void MergeInto(std::string* stored, std::string_view operand);
 void MergeOperandInto(std::string* operand, std::string_view newer);
 
 // For every family of a backend: operands say what they are, so it needs no knowledge of states.
+// Bytes that are no operand, or don't fit the value, fail the reads of their key alone: flush and
+// compaction pass them on as they are.
 std::shared_ptr<rocksdb::MergeOperator> NewReduceOperator();
 
 }  // namespace flint

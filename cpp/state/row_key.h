@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/status.h"
+
 namespace flint {
 
 // How the row keys of a backend begin: with the key group, 1 byte where there are up to 128 groups,
@@ -26,6 +28,12 @@ inline void AppendGroup(uint16_t group, size_t group_bytes, std::string* out) {
 inline uint16_t GroupOf(std::string_view row_key, size_t group_bytes) {
   auto byte = [&](size_t i) { return static_cast<uint16_t>(static_cast<uint8_t>(row_key[i])); };
   return group_bytes == 1 ? byte(0) : static_cast<uint16_t>(byte(0) << 8 | byte(1));
+}
+
+// What follows the group; Corruption where there is not even that.
+inline Result<std::string_view> BehindGroup(std::string_view row_key, size_t group_bytes) {
+  if (row_key.size() >= group_bytes) return row_key.substr(group_bytes);
+  return Status::Corruption("a row key is too short for its key group");
 }
 
 // Eight bytes, the highest first: element numbers, and times with their sign bit flipped.

@@ -35,17 +35,22 @@ class DatabaseSink : public changelog::ReplaySink {
         added = batch_.Delete(family_, S(record.key));
         break;
       case changelog::Operation::kMerge:
+        if (!merges_) return Refused(record, "it is a merge, and its table has no merge operator");
         added = batch_.Merge(family_, S(record.key), S(record.value));
         break;
       case changelog::Operation::kDeleteRange:
+        if (record.value < record.key) return Refused(record, "its range ends before it begins");
         added = batch_.DeleteRange(family_, S(record.key), S(record.value));
         break;
       case changelog::Operation::kMetadata:
         break;
     }
-    if (added.ok()) return Status();
-    return Status::Invalid("record " + std::to_string(record.sequence) +
-                           " can't be replayed: " + added.ToString());
+    return added.ok() ? Status() : Refused(record, added.ToString());
+  }
+
+  static Status Refused(const changelog::Record& record, const std::string& why) {
+    return Status::Corruption("record " + std::to_string(record.sequence) +
+                              " can't be replayed: " + why);
   }
 
   // Records come by tables, so the last one is mostly the one.
@@ -58,6 +63,10 @@ class DatabaseSink : public changelog::ReplaySink {
     }
     table_ = record.table;
     family_ = found->second;
+    rocksdb::ColumnFamilyDescriptor described;
+    rocksdb::Status status = family_->GetDescriptor(&described);
+    if (!status.ok()) return Status::Internal("a family has no options: " + status.ToString());
+    merges_ = described.options.merge_operator != nullptr;
     return Status();
   }
 
@@ -65,6 +74,7 @@ class DatabaseSink : public changelog::ReplaySink {
   rocksdb::WriteBatch batch_;
   uint32_t table_ = 0;
   Family* family_ = nullptr;
+  bool merges_ = false;  // that family can
 };
 
 }  // namespace

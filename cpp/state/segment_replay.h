@@ -28,7 +28,8 @@ struct ReplayTarget {
 
 // Writes what the reader was opened for straight into the tables of a database: a RocksDB batch for
 // each block of the segment, in key order, while another thread decodes and sorts the next. Invalid
-// where a record's table is not among `tables`; at the first error it stops, with whole batches
+// where a record's table is not among `tables`, Corruption where RocksDB would take a record into
+// its log and not be able to apply it; at the first error it stops, with whole batches
 // written before it and nothing after.
 Status ReplaySegment(changelog::Reader* reader, const ReplayTarget& target);
 

@@ -40,6 +40,15 @@ Status TakeAll(ByteReader* in, StateDescriptor* state) {
   return {};
 }
 
+bool HasItsColumns(const StateDescriptor& state) {
+  size_t values = state.kind == StateKind::kTimers ? 0 : 1;
+  size_t keys = state.user_key.size();
+  bool keyed =
+      state.kind == StateKind::kSorted ? keys > 0 : keys == (state.kind == StateKind::kMap ? 1 : 0);
+  bool reduced = state.function.empty() || state.kind == StateKind::kReducing;
+  return state.value.size() == values && keyed && reduced && state.space.size() <= 1;
+}
+
 // The type, where there is one column; all of them, where there are more.
 std::string TypeName(const Schema& schema, const std::string& codec) {
   std::string type = schema.size() == 1 ? schema[0].type.ToString() : schema.ToString();
@@ -80,7 +89,9 @@ Result<StateDescriptor> StateDescriptor::Parse(std::string_view bytes) {
   ByteReader reader(bytes.substr(2));
   Status status = TakeAll(&reader, &state);
   if (!status.ok()) return status.WithContext("a state's catalogue entry");
-  return state;
+  if (HasItsColumns(state)) return state;
+  return Status::Corruption("a state's catalogue entry has other columns than a " +
+                            std::string(KindName(state.kind)) + " state");
 }
 
 std::string StateDescriptor::ToString() const {

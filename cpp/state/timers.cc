@@ -88,6 +88,9 @@ Result<std::optional<std::pair<uint16_t, std::string>>> Timers::Seek(int64_t unt
       SetBound(group, kNone);
       continue;
     }
+    if (rows.suffix(0).size() < kTimeBytes) {
+      return Status::Corruption("a timer's row key is too short for its time");
+    }
     int64_t time = TimeOf(rows.suffix(0));
     if (time == bound) return Found({group, std::string(rows.suffix(0))});
     SetBound(group, time);

@@ -12,6 +12,7 @@
 #include "base/fork.h"
 #include "store/database.h"
 #include "store/directory.h"
+#include "store/log_watch.h"
 #include "store/process_env.h"
 #include "store/rocksdb_status.h"
 
@@ -91,9 +92,11 @@ rocksdb::DBOptions Database::MakeDbOptions() const {
   db.allow_mmap_reads = read_mode_ == ReadMode::kMmap;
   db.write_buffer_manager = memory_->write_buffers();
   // Close() decides what is flushed. A log that is damaged anywhere but at its torn end is an
-  // error: dropping what follows would lose acknowledged writes without a word.
+  // error: dropping what follows would lose acknowledged writes without a word. Which end may be
+  // torn, the watch knows (docs/decisions/0024).
   db.avoid_flush_during_shutdown = true;
   db.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  db.wal_filter = LogWatch::Filter();
   db.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
   db.keep_log_file_num = 2;
   db.stats_dump_period_sec = 0;
@@ -185,10 +188,12 @@ Status Database::OpenRocksDb() {
   FLINT_ASSIGN_OR_RETURN(auto described, DescribeFamilies());
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* db = nullptr;
+  LogWatch watch(directory_);
   rocksdb::Status status =
       options_.read_only
           ? rocksdb::DB::OpenForReadOnly(MakeDbOptions(), directory_, described, &handles, &db)
           : rocksdb::DB::Open(MakeDbOptions(), directory_, described, &handles, &db);
+  FLINT_RETURN_IF_ERROR(watch.found());
   if (!status.ok()) return OpenFailed(status);
   db_.reset(db);
   for (rocksdb::ColumnFamilyHandle* handle : handles) families_[handle->GetName()] = handle;

@@ -17,6 +17,15 @@ from flintstate.errors import InvalidError
 
 Admit: TypeAlias = Callable[[object], object]
 
+VALUE_BYTES_MAX = 127 << 20
+"""So many bytes may a value's row have, on every backend: a changelog's record holds no more."""
+
+
+def _too_large(size: int) -> InvalidError:
+    return InvalidError(
+        f"a value of {size} bytes can't be kept: a value may have {VALUE_BYTES_MAX}"
+    )
+
 
 class ValueType:
     """A type of values: `admit` takes an object in, `release` gives what was admitted out again.
@@ -40,7 +49,10 @@ class ValueType:
 
     def _through_a_row(self, value: object) -> object:
         try:
-            return self._rows.unpack(self._rows.pack(value))
+            row = self._rows.pack(value)
+            if len(row) > VALUE_BYTES_MAX:
+                raise _too_large(len(row))
+            return self._rows.unpack(row)
         except InvalidError as error:
             raise InvalidError(f"{self._label}: {error}") from None
 
@@ -62,9 +74,15 @@ def _fast_path(arrow: pa.DataType, admit: Admit) -> Admit:
     if pa.types.is_float64(arrow):
         return lambda value: value if value.__class__ is float else admit(value)
     if pa.types.is_string(arrow) or pa.types.is_large_string(arrow):
-        return lambda value: value if value.__class__ is str and value.isascii() else admit(value)
+        return lambda value: (
+            value
+            if value.__class__ is str and value.isascii() and len(value) < VALUE_BYTES_MAX
+            else admit(value)
+        )
     if pa.types.is_binary(arrow) or pa.types.is_large_binary(arrow):
-        return lambda value: value if value.__class__ is bytes else admit(value)
+        return lambda value: (
+            value if value.__class__ is bytes and len(value) < VALUE_BYTES_MAX else admit(value)
+        )
     return admit
 
 

@@ -125,6 +125,10 @@ def rows(array: object, arrow: pa.DataType, label: str, *, like: object = None) 
             raise InvalidError(f"{label}: column '{missing[0]}' is missing")
         array = array.select(names).to_struct_array()
     given = array if isinstance(array, pa.Array | pa.ChunkedArray) else pa.array(array)
+    try:
+        given.validate(full=True)
+    except pa.ArrowException as error:
+        raise InvalidError(f"{label}: malformed Arrow array: {error}") from None
     if like is not None and len(given) != len(cast(Sized, like)):
         raise InvalidError(f"{label}: {len(given)} given for {len(cast(Sized, like))} keys")
     if given.type != arrow:

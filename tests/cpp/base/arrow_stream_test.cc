@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <memory>
+#include <new>
+#include <stdexcept>
 #include <string>
+#include <tuple>
+#include <utility>
 
 #include "base/arrow_builder.h"
 #include "base/arrow_column.h"
@@ -87,6 +92,40 @@ TEST(AStreamsError, KeepsItsKindAndMessageOnTheWay) {
     EXPECT_EQ(next.status().kind(), error.kind());
     EXPECT_EQ(next.status().message(), error.message());
   }
+}
+
+// A source that throws.
+template <class Thrown>
+class Throwing : public BatchSource {
+ public:
+  explicit Throwing(Thrown thrown) : thrown_(std::move(thrown)) {}
+  const Schema& schema() const override { throw thrown_; }
+  Result<std::optional<OwnedArray>> Next() override { throw thrown_; }
+
+ private:
+  Thrown thrown_;
+};
+
+template <class Thrown>
+std::pair<int, std::string> WhatComesOf(Thrown thrown) {
+  OwnedStream stream = Exported(std::make_shared<Throwing<Thrown>>(std::move(thrown)));
+  ArrowSchema schema;
+  ArrowArray array;
+  int error = stream->get_schema(stream.get(), &schema);
+  EXPECT_EQ(schema.release, nullptr);
+  EXPECT_EQ(stream->get_next(stream.get(), &array), error);
+  EXPECT_EQ(array.release, nullptr);
+  return {error, stream->get_last_error(stream.get())};
+}
+
+TEST(AStream, ThrowsNothingThroughItsCallbacks) {
+  auto [code, message] = WhatComesOf(std::bad_alloc());
+  EXPECT_EQ(code, ENOMEM);
+  EXPECT_EQ(message.substr(0, 18), "[io] out of memory");
+  std::tie(code, message) = WhatComesOf(std::runtime_error("what was it"));
+  EXPECT_EQ(code, EIO);
+  EXPECT_EQ(message, "[internal] what was it");
+  EXPECT_EQ(WhatComesOf(7).first, ENOMEM);
 }
 
 TEST(OneBatch, IsASourceThatGivesItOnce) {

@@ -29,6 +29,36 @@ Field Of(std::string name, TypeId id, bool nullable = true) {
   return {std::move(name), DataType(id), nullable};
 }
 
+// A list of lists of ... of int64, `depth` levels.
+DataType Deep(int depth) {
+  DataType type(TypeId::kInt64);
+  for (; depth > 1; --depth) {
+    DataType list(TypeId::kList);
+    list.children.push_back({"item", std::move(type), true});
+    type = std::move(list);
+  }
+  return type;
+}
+
+TEST(ADataType, NestsAsDeepAsItMayAndNoDeeper) {
+  for (int depth : {1, kTypeDepthMax, kTypeDepthMax + 1, 1000}) {
+    OwnedSchema schema;
+    ExportField({"deep", Deep(depth), true}, schema.get());
+    Result<Field> field = Field::FromArrow(*schema);
+    EXPECT_EQ(field.ok(), depth <= kTypeDepthMax);
+    if (field.ok()) {
+      EXPECT_EQ(field->type, Deep(depth));
+    }
+    std::string bytes;
+    AppendField({"deep", Deep(depth), true}, &bytes);
+    Result<Field> stored = ByteReader(bytes).TakeField();
+    EXPECT_EQ(stored.ok(), depth <= kTypeDepthMax);
+    if (!stored.ok()) {
+      EXPECT_EQ(stored.status().kind(), ErrorKind::kCorruption);
+    }
+  }
+}
+
 TEST(ADataType, IsReadFromArrowsFormatAndPrintedAsPyarrowDoes) {
   const std::pair<const char*, const char*> kTypes[] = {
       {"n", "null"},

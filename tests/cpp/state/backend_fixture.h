@@ -15,8 +15,8 @@
 
 namespace flint {
 
-// A backend over string keys in a directory of its own. Rows are taken as they are: what is below
-// the bindings doesn't look into them.
+// A backend over string keys in a directory of its own. Rows are taken as they are: but for a
+// replay, what is below the bindings doesn't look into them.
 class BackendTest : public testing::Test {
  protected:
   BackendTest() {
@@ -53,12 +53,15 @@ class BackendTest : public testing::Test {
     }
     return state;
   }
-  PointTable* OpenValue(const std::string& name, const TimeToLive& ttl = {}) {
-    auto table = backend_->OpenState(Describe(name, StateKind::kValue), ttl);
+  PointTable* OpenValue(const std::string& name, const TimeToLive& ttl = {},
+                        TypeId type = TypeId::kInt64) {
+    auto table = backend_->OpenState(Describe(name, StateKind::kValue, type), ttl);
     EXPECT_TRUE(table.ok()) << table.status().message();
     return table.ok() ? dynamic_cast<PointTable*>(*table) : nullptr;
   }
 
+  // The row of a binary value.
+  static std::string BytesRow(const std::string& bytes) { return '\0' + bytes; }
   std::string Encoded(const std::string& key) {
     writer_.Clear();
     writer_.AppendBytes(backend_->key_schema().part(0), key);

@@ -6,6 +6,17 @@ namespace {
 class CommitTest : public BackendTest {
  protected:
   CommitTest() { options_.changelog = true; }
+
+  PointTable* OpenValue(const std::string& name) {
+    return BackendTest::OpenValue(name, {}, TypeId::kBinary);
+  }
+  void Put(PointTable* table, const std::string& key, const std::string& value) {
+    BackendTest::Put(table, key, BytesRow(value));
+  }
+  std::string Get(PointTable* table, const std::string& key) {
+    std::string row = BackendTest::Get(table, key);
+    return row.starts_with('\0') ? row.substr(1) : row;
+  }
 };
 
 TEST_F(CommitTest, ASegmentHoldsWhatChangedSinceTheLastCommitAndNoMore) {

@@ -23,8 +23,10 @@ struct MemorySegment : public ChangeSource {
   uint64_t last_sequence() const override { return first + records.size() - 1; }
   Status ForEach(uint16_t from, uint16_t to,
                  const std::function<Status(const Change&)>& visit) override {
+    uint64_t sequence = first;
     for (const Record& record : records) {
       Change change = record.change;
+      change.sequence = sequence++;
       if (change.group < from || change.group > to) continue;
       change.key = record.key;
       change.value = record.value;

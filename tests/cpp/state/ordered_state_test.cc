@@ -11,7 +11,7 @@ class OrderedTest : public BackendTest {
  protected:
   OrderedTable* OpenOrdered(const std::string& name, StateKind kind = StateKind::kMap,
                             const TimeToLive& ttl = {}) {
-    auto table = backend_->OpenState(Describe(name, kind), ttl);
+    auto table = backend_->OpenState(Describe(name, kind, TypeId::kBinary), ttl);
     EXPECT_TRUE(table.ok()) << table.status().message();
     return table.ok() ? dynamic_cast<OrderedTable*>(*table) : nullptr;
   }
@@ -203,25 +203,25 @@ TEST_F(OrderedTest, AReplayedListGoesOnBehindItsLastElement) {
   Open();
   OrderedTable* list = OpenOrdered("list", StateKind::kList);
   for (int i = 0; i < 5; ++i)
-    ASSERT_TRUE(list->Append(Scope(list, "a"), {}, std::to_string(i)).ok());
+    ASSERT_TRUE(list->Append(Scope(list, "a"), {}, BytesRow(std::to_string(i))).ok());
   Commit(1);
   for (int i = 5; i < 50; ++i)
-    ASSERT_TRUE(list->Append(Scope(list, "a"), {}, std::to_string(i)).ok());
+    ASSERT_TRUE(list->Append(Scope(list, "a"), {}, BytesRow(std::to_string(i))).ok());
   Commit(2);
   ASSERT_TRUE(list->Clear(Scope(list, "b")).ok());
   ASSERT_TRUE(list->Clear(Scope(list, "a")).ok());
   for (int i = 50; i < 53; ++i)
-    ASSERT_TRUE(list->Append(Scope(list, "a"), {}, std::to_string(i)).ok());
+    ASSERT_TRUE(list->Append(Scope(list, "a"), {}, BytesRow(std::to_string(i))).ok());
   Commit(3);
   Open("copy");
   for (uint8_t number : {1, 2, 3}) ASSERT_TRUE(Replay(number).ok());
   list = OpenOrdered("list", StateKind::kList);
-  ASSERT_TRUE(list->Append(Scope(list, "a"), {}, "53").ok());
+  ASSERT_TRUE(list->Append(Scope(list, "a"), {}, BytesRow("53")).ok());
   RowBlock rows;
   bool more = false;
   ASSERT_TRUE(list->Read(Scope(list, "a"), {}, 1000, &rows, &more).ok());
   std::string text;
-  for (size_t i = 0; i < rows.size(); ++i) text.append(RowOf(rows.stored(i))).append(" ");
+  for (size_t i = 0; i < rows.size(); ++i) text.append(RowOf(rows.stored(i)).substr(1)).append(" ");
   EXPECT_EQ(text, "50 51 52 53 ");
 }
 

@@ -1,5 +1,8 @@
 #include <cstring>
 #include <limits>
+#include <optional>
+#include <random>
+#include <vector>
 
 #include "state/backend_fixture.h"
 #include "state/reducer.h"
@@ -105,6 +108,77 @@ TEST_F(ReducingTest, AClearBetweenTwoAddsStartsAnew) {
   EXPECT_EQ(Get(sum, "a"), Row<int64_t>(1));
   ASSERT_TRUE(backend_->Spill().ok());
   EXPECT_EQ(Get(sum, "a"), Row<int64_t>(1));
+}
+
+// What RocksDB's operator makes of a value and its operands; none where it refuses.
+std::optional<std::string> Merged(const std::optional<std::string>& value,
+                                  const std::vector<std::string>& operands) {
+  std::optional<rocksdb::Slice> existing;
+  if (value) existing = *value;
+  std::vector<rocksdb::Slice> slices(operands.begin(), operands.end());
+  rocksdb::MergeOperator::MergeOperationInput in("key", existing ? &*existing : nullptr, slices,
+                                                 nullptr);
+  std::string made;
+  rocksdb::Slice kept;
+  rocksdb::MergeOperator::MergeOperationOutput out(made, kept);
+  if (NewReduceOperator()->FullMergeV2(in, &out)) return made;
+  EXPECT_EQ(out.op_failure_scope, rocksdb::MergeOperator::OpFailureScope::kMustMerge);
+  return std::nullopt;
+}
+
+TEST(TheReduceOperator, RefusesWhatIsNoOperandAndWhatDoesNotFit) {
+  const std::string one = Reducer::Make("sum", DataType(TypeId::kInt64))->Operand(Row<int64_t>(1));
+  const std::string small = Reducer::Make("sum", DataType(TypeId::kInt32))->Operand(Row(1));
+  const std::string two = std::string(1, '\0') + Row<int64_t>(2);
+  EXPECT_EQ(Merged(two, {one, one}), std::string(1, '\0') + Row<int64_t>(4));
+  EXPECT_EQ(Merged(std::nullopt, {one}), one);
+  for (size_t size = 0; size < one.size(); ++size) {
+    EXPECT_FALSE(Merged(two, {one.substr(0, size)}));
+    EXPECT_FALSE(Merged(std::nullopt, {one, one.substr(0, size)}));
+    if (size < two.size()) {
+      EXPECT_FALSE(Merged(two.substr(0, size), {one}));
+    }
+  }
+  EXPECT_FALSE(Merged(two, {small}));
+  EXPECT_FALSE(Merged(std::nullopt, {one, small}));
+}
+
+TEST(TheReduceOperator, AnswersWhateverItIsGiven) {
+  std::mt19937_64 numbers(std::random_device{}());
+  auto any = [&] {
+    std::string bytes(numbers() % 20, '\0');
+    for (char& byte : bytes)
+      byte = static_cast<char>(numbers() % 3 == 0 ? numbers() : numbers() % 12);
+    return bytes;
+  };
+  for (int round = 0; round < 20000; ++round) {
+    std::string older = any(), newer = any(), merged;
+    Merged(round % 2 == 0 ? std::optional(older) : std::nullopt, {any(), newer});
+    NewReduceOperator()->PartialMerge("key", older, newer, &merged, nullptr);
+    MergeInto(&older, Reducer::Make("sum", DataType(TypeId::kInt64))->Operand(Row<int64_t>(1)));
+  }
+}
+
+TEST_F(ReducingTest, AnOperandThatIsNoneFailsReadsOfItsKeyAndNoFlush) {
+  Open();
+  PointTable* sum = OpenReducing("sum");
+  Add(sum, "a", Row<int64_t>(5));
+  Add(sum, "b", Row<int64_t>(6));
+  ASSERT_TRUE(backend_->Spill().ok());
+  auto* database = backend_->context().database.get();
+  SetKey("a");
+  std::string row_key;
+  AppendGroup(backend_->context().key.group, 1, &row_key);
+  row_key += backend_->context().key.bytes;
+  rocksdb::WriteBatch batch;
+  ASSERT_TRUE(batch.Merge(sum->entry().family, row_key, "\x02\x01").ok());
+  ASSERT_TRUE(database->Write(&batch).ok());
+  ASSERT_TRUE(database->Flush().ok());
+  ASSERT_TRUE(database->Compact(sum->entry().family).ok());
+  std::string_view row;
+  SetKey("a");
+  EXPECT_EQ(sum->Read(&row).status().kind(), ErrorKind::kCorruption);
+  EXPECT_EQ(Get(sum, "b"), Row<int64_t>(6));
 }
 
 TEST_F(ReducingTest, AFunctionThatATypeDoesNotHaveIsRefused) {

@@ -101,6 +101,22 @@ TEST_F(SegmentReplayTest, MetadataIsHandedOver) {
   EXPECT_EQ(seen, "owner=me");
 }
 
+TEST_F(SegmentReplayTest, WhatRocksDbCouldNotApplyIsNotWrittenToItsLog) {
+  Log(Operation::kPut, 1, "a", "1");
+  Log(Operation::kDeleteRange, 1, "c", "b");
+  Status status = Replay();
+  EXPECT_EQ(status.kind(), ErrorKind::kCorruption);
+  EXPECT_NE(status.message().find("record 2"), std::string::npos);
+  EXPECT_EQ(Read(1, "a"), "absent");
+  EXPECT_TRUE(database_->Put(target_.tables[1], "a", "2").ok());
+}
+
+TEST_F(SegmentReplayTest, AMergeIntoATableThatHasNoneIsRefused) {
+  Log(Operation::kMerge, 1, "a", "1");
+  EXPECT_EQ(Replay().kind(), ErrorKind::kCorruption);
+  EXPECT_TRUE(database_->Put(target_.tables[1], "a", "2").ok());
+}
+
 TEST_F(SegmentReplayTest, ATableThatIsNotKnownIsNamed) {
   Log(Operation::kPut, 9, "a", "1");
   Status status = Replay();

@@ -13,7 +13,7 @@ namespace flint {
 
 // Keys and rows copied from a cursor, whose own bytes are gone with its next step: few enough to
 // stay in the processor's cache until they are decoded.
-class RowBlock {
+class ScannedRows {
  public:
   static constexpr size_t kRowsMax = 1024;
   static constexpr size_t kBytesMax = 128 << 10;
