@@ -25,8 +25,11 @@ class TimerLoop {
   py::object Next() {
     while (!put_out_.HasEnough()) {
       auto due = Unwrap(owner_->TimersOf(domain_).TakeDue(until_));
-      if (!due) break;
-      Check(owner_->backend().SetKey(due->key));
+      if (!due) {
+        owner_->LeaveTimers();
+        break;
+      }
+      owner_->EnterTimer(*due, domain_);
       context_.attr("current_key") = owner_->keys().Decode(due->key);
       put_out_.TakeAll(function_(due->time, context_));
     }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import pyarrow as pa
 
@@ -98,6 +98,7 @@ class Harness:
         key = tuple(fitted[i] for i in self._key)
         self.backend.set_key(key if len(key) > 1 else key[0])
         self._context.current_key = self.backend.current_key
+        self.backend.set_event_time(self._time_of(fitted))
         if self._is_late(fitted):
             return list(self._function.on_late(fitted, self._context) or ())
         return list(self._function.process_element(fitted, self._context) or ())
@@ -126,10 +127,12 @@ class Harness:
         return out
 
     def _is_late(self, row: tuple[object, ...]) -> bool:
-        watermark = self.backend.current_watermark
-        if self._time is None or watermark is None or row[self._time] is None:
-            return False
-        return to_millis(row[self._time]) < watermark
+        watermark, time = self.backend.current_watermark, self._time_of(row)
+        return watermark is not None and time is not None and time < watermark
+
+    def _time_of(self, row: tuple[object, ...]) -> int | None:
+        time = None if self._time is None else row[self._time]
+        return None if time is None else to_millis(cast(Instant, time))
 
     def close(self) -> None:
         self.backend.close()
