@@ -19,8 +19,8 @@ class BatchSource {
 };
 
 // Fills `out` with a stream that owns `source` and deletes it when released. A Status becomes the
-// stream's last error, its kind as a prefix: "[corruption] message", its number what the call returns.
-// What the source throws becomes one, too; memory that ran out is ENOMEM.
+// stream's last error, its kind as a prefix: "[corruption] message", its number what the call
+// returns. What the source throws becomes one, too; memory that ran out is ENOMEM.
 void ExportStream(std::shared_ptr<BatchSource> source, ArrowArrayStream* out);
 
 // Reads a stream that someone else made. Its errors

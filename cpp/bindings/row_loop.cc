@@ -6,6 +6,7 @@
 #include "bindings/arrow.h"
 #include "bindings/bindings.h"
 #include "bindings/column_objects.h"
+#include "bindings/event_times.h"
 #include "bindings/put_out.h"
 #include "bindings/state_common.h"
 #include "operators/keyed_rows.h"
@@ -20,16 +21,18 @@ constexpr size_t kPrefetchedKeys = 8192;
 const Field kRowNumber{"row", DataType(TypeId::kInt64), false};
 
 // Calls a function for each row of a batch, key by key, and gathers what it puts out: one call from
-// Python for some ten thousand rows. Rows are instances of a class of named tuples.
+// Python for some ten thousand rows. Rows are instances of a class of named tuples. Where there is
+// a column of event times, the row's is the backend's during the call.
 class RowLoop {
  public:
   RowLoop(std::shared_ptr<BackendBinding> owner, py::handle key, py::object row_type,
-          py::handle output, py::object context)
+          py::handle output, py::object context, std::optional<std::string> time)
       : owner_(std::move(owner)),
         key_(ImportSchema(key, "key")),
         row_type_(std::move(row_type)),
         context_(std::move(context)),
         current_key_(py::reinterpret_steal<py::object>(PyUnicode_InternFromString("current_key"))),
+        time_(std::move(time)),
         put_out_(output) {}
 
   // Begins with another batch, a pyarrow.RecordBatch; what the last one put out was taken.
@@ -43,6 +46,7 @@ class RowLoop {
     for (size_t k = 0; k < view_.columns.size(); ++k) {
       columns_.emplace_back(view_.columns[k], batch.attr("column")(k));
     }
+    LookAtTimes();
     key_columns_.clear();
     for (const Field& field : key_.fields) {
       key_columns_.push_back(static_cast<size_t>(view_.schema.IndexOf(field.name)));
@@ -60,6 +64,7 @@ class RowLoop {
       if (row_at_ < rows_.end(key_at_)) break;
       ++key_at_;
     }
+    if (key_at_ == rows_.keys().size()) owner_->context().clock->SetRowTime(kNoTime);
     return put_out_.Finish();
   }
 
@@ -69,6 +74,15 @@ class RowLoop {
     array_ = Unwrap(source_->Next());
     if (!array_) Check(Status::Invalid("batch: it is empty"));
     view_ = Unwrap(BatchView::Make(source_->schema(), **array_));
+  }
+
+  void LookAtTimes() {
+    times_.reset();
+    if (!time_) return;
+    int at = view_.schema.IndexOf(*time_);
+    if (at < 0) Check(Status::Invalid("batch: its time column '" + *time_ + "' is missing"));
+    times_ = Unwrap(
+        EventTimes::Make(view_.columns[static_cast<size_t>(at)], "time column '" + *time_ + "'"));
   }
 
   void EnterKey() {
@@ -120,6 +134,7 @@ class RowLoop {
 
   void Call(int64_t row) {
     py::object made = RowAt(row);
+    if (times_) owner_->context().clock->SetRowTime((*times_)[row]);
     PyObject* arguments[] = {nullptr, made.ptr(), context_.ptr()};
     auto result = py::reinterpret_steal<py::object>(PyObject_Vectorcall(
         function_.ptr(), arguments + 1, 2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr));
@@ -131,7 +146,8 @@ class RowLoop {
   const Schema key_;
   const py::object row_type_;
   const py::object context_;
-  const py::object current_key_;  // the attribute's name
+  const py::object current_key_;           // the attribute's name
+  const std::optional<std::string> time_;  // the column of event times
   PutOut put_out_;
 
   py::object batch_;
@@ -142,6 +158,7 @@ class RowLoop {
   KeyedRows rows_;
   std::vector<ColumnObjects> columns_;
   std::vector<size_t> key_columns_;
+  std::optional<EventTimes> times_;
   std::vector<PointTable*> tables_;
   size_t key_at_ = 0;
   int64_t row_at_ = 0;
@@ -153,10 +170,10 @@ class RowLoop {
 
 void BindRowLoop(py::module_& m) {
   py::class_<RowLoop>(m, "RowLoop")
-      .def(py::init<std::shared_ptr<BackendBinding>, py::handle, py::object, py::handle,
-                    py::object>(),
+      .def(py::init<std::shared_ptr<BackendBinding>, py::handle, py::object, py::handle, py::object,
+                    std::optional<std::string>>(),
            py::arg("backend"), py::arg("key"), py::arg("row_type"), py::arg("output"),
-           py::arg("context"))
+           py::arg("context"), py::arg("time") = py::none())
       .def("begin", &RowLoop::Begin, py::arg("batch"), py::arg("function"))
       .def("next", &RowLoop::Next);
 }

@@ -140,6 +140,13 @@ py::bytes Pack(const Rows& rows, py::handle value) {
   return py::bytes(packed);
 }
 
+// The value as it comes back, which shares nothing with what was given.
+py::object Copy(const Rows& rows, py::handle value) {
+  std::string packed;
+  Check(rows.objects->Pack(value.ptr(), &packed));
+  return py::reinterpret_steal<py::object>(Unwrap(rows.objects->Unpack(packed)));
+}
+
 }  // namespace
 
 void BindRows(py::module_& m) {
@@ -177,6 +184,7 @@ void BindRows(py::module_& m) {
       // operations
       .def("pack", &Pack, py::arg("value"))
       .def("unpack", &Unpack, py::arg("row"))
+      .def("copy", &Copy, py::arg("value"))
       .def(
           "encode",
           [](const Rows& self, py::handle batches) {

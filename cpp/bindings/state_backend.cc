@@ -4,6 +4,7 @@
 #include "bindings/state_bindings.h"
 #include "bindings/state_common.h"
 #include "bindings/state_log.h"
+#include "bindings/state_many.h"
 #include "state/point_table.h"
 
 namespace flint {
@@ -127,6 +128,14 @@ void Prefetch(BackendBinding& self, py::handle keys) {
   }));
 }
 
+py::list EventTimeList(py::handle times, const std::string& what) {
+  py::list all;
+  for (int64_t time : ImportTimes(times, what)) {
+    all.append(time == kNoTime ? py::object(py::none()) : py::int_(time));
+  }
+  return all;
+}
+
 void BindSegmentInfo(py::module_& m) {
   py::class_<SegmentInfo>(m, "SegmentInfo")
       .def_property_readonly("path", [](const SegmentInfo& s) { return s.segment.path; })
@@ -147,6 +156,7 @@ void BindSegmentInfo(py::module_& m) {
 
 void BindStateBackend(py::module_& m) {
   BindSegmentInfo(m);
+  m.def("event_times", &EventTimeList, py::arg("times"), py::arg("what"));
   py::class_<StateBinding, std::shared_ptr<StateBinding>> state(m, "RocksState");
   BindStateBasics<StateBinding>(state);
   py::class_<BackendBinding, std::shared_ptr<BackendBinding>> backend(m, "RocksBackend");

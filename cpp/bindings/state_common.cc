@@ -163,6 +163,11 @@ std::string PythonCells::Pack(py::handle value) const {
 }
 
 py::object PythonCells::Unpack(std::string_view row) const {
+#if PY_VERSION_HEX < 0x030C0000
+  // Making containers may collect garbage there, and so run code of the user's that moves the row.
+  std::string copy;
+  if (!field().type.children.empty()) row = copy.assign(row);
+#endif
   auto value = objects_->Unpack(row);
   if (!value.ok()) throw StatusError(value.status().WithContext(label_));
   return py::reinterpret_steal<py::object>(*value);
@@ -248,7 +253,7 @@ BackendBinding::BackendBinding(std::unique_ptr<Backend> backend, Schema key)
 
 py::object BackendBinding::CurrentKey() const {
   Check(backend_->context().CheckKey());
-  return keys_.Decode(backend_->context().key.bytes);
+  return keys_.Decode(std::string(backend_->context().key.bytes));  // code of the user's may run
 }
 
 BackendBinding::Located BackendBinding::Locate(py::handle keys) {
@@ -288,6 +293,12 @@ Timers& BackendBinding::TimersOf(TimeDomain domain) {
   return *timers;
 }
 
+void BackendBinding::EnterTimer(const DueTimer& timer, TimeDomain domain) {
+  Check(backend_->SetKey(timer.key));
+  StateClock& clock = *context().clock;
+  clock.SetRowTime(domain == TimeDomain::kEvent ? timer.time : clock.watermark());
+}
+
 std::string BackendBinding::EncodeTimerSpace(py::handle space) {
   if (timer_spaces_) return std::string(timer_spaces_->Encode(space));
   if (!space.is_none()) {
@@ -312,10 +323,6 @@ StateBinding::StateBinding(std::shared_ptr<BackendBinding> owner, StateTable* ta
   table_->SetSpace(spaces_->Encode(py::none()));
 }
 
-std::string StateBinding::Label() const {
-  return std::string(KindName(table_->descriptor().kind)) + " state '" + name() + "'";
-}
-
 std::string StateBinding::EncodeSpace(py::handle space) {
   if (spaces_) return std::string(spaces_->Encode(space));
   if (!space.is_none()) {
@@ -324,15 +331,17 @@ std::string StateBinding::EncodeSpace(py::handle space) {
   return {};
 }
 
+py::object StateBinding::CallUndisturbed(const py::function& call,
+                                         const py::args& arguments) const {
+  CallPlace place = table_->place();
+  py::object result = call(*arguments);
+  Check(table_->CheckStillAt(place));
+  return result;
+}
+
 void StateBinding::SetSpace(py::object space) {
   table_->SetSpace(EncodeSpace(space));
   space_ = std::move(space);
-}
-
-void StateBinding::CheckKeyUnchanged(const std::string& key) const {
-  if (owner_->context().key.bytes != key) {
-    Check(Status::Invalid(Label() + ": its function has changed the current key"));
-  }
 }
 
 }  // namespace flint

@@ -155,6 +155,10 @@ class BackendBinding : public std::enable_shared_from_this<BackendBinding> {
     event_timers_.reset();
     processing_timers_.reset();
   }
+  // Makes a timer's key the current one, and its time that of the row: a processing-time timer has
+  // the watermark's.
+  void EnterTimer(const DueTimer& timer, TimeDomain domain);
+  void LeaveTimers() { context().clock->SetRowTime(kNoTime); }
   void DeclareTimerSpace(const Schema& space);
   std::string EncodeTimerSpace(py::handle space);
   py::object DecodeTimerSpace(std::string_view bytes) const;
@@ -196,11 +200,15 @@ class BackendBinding : public std::enable_shared_from_this<BackendBinding> {
   bool busy_ = false;
 };
 
-// Puts the current key back when it goes.
+// Puts the current key and the row's time back when it goes.
 class CurrentKeyGuard {
  public:
-  explicit CurrentKeyGuard(BackendBinding* owner) : owner_(owner), saved_(owner->context().key) {}
+  explicit CurrentKeyGuard(BackendBinding* owner)
+      : owner_(owner),
+        saved_(owner->context().key),
+        saved_time_(owner->context().clock->row_time()) {}
   ~CurrentKeyGuard() {
+    owner_->context().clock->SetRowTime(saved_time_);
     CurrentKey& key = owner_->context().key;
     uint64_t epoch = key.epoch;
     key = std::move(saved_);
@@ -212,6 +220,25 @@ class CurrentKeyGuard {
  private:
   BackendBinding* owner_;
   CurrentKey saved_;
+  int64_t saved_time_;
+};
+
+// A single call on a state, while code of the user's may run that is no business of its: before the
+// call touches anything.
+class Undisturbed {
+ public:
+  // Throws where there is no current key.
+  explicit Undisturbed(const StateTable& table) : table_(table) {
+    Check(table.context().CheckKey());
+    place_ = table.place();
+  }
+  // Throws where the key or the state's namespace is another one now, the state was written to, or
+  // the backend was closed.
+  void Confirm() const { Check(table_.CheckStillAt(place_)); }
+
+ private:
+  const StateTable& table_;
+  CallPlace place_;
 };
 
 // What every bound state has: its table, its name, its namespace.
@@ -223,15 +250,15 @@ class StateBinding {
   const std::string& name() const { return table_->descriptor().name; }
   py::object space() const { return space_; }
   void SetSpace(py::object space);
+  // Calls what may run code of the user's before a call on this state, as `Undisturbed` has it.
+  py::object CallUndisturbed(const py::function& call, const py::args& arguments) const;
   // Encodes a namespace; throws where there are none, or it does not fit.
   std::string EncodeSpace(py::handle space);
   StateTable* table() const { return table_; }
   BackendBinding& owner() const { return *owner_; }
 
  protected:
-  std::string Label() const;
-  // Throws where the current key is no longer `key`: a function of the user's has changed it.
-  void CheckKeyUnchanged(const std::string& key) const;
+  std::string Label() const { return table_->Label(); }
 
   std::shared_ptr<BackendBinding> owner_;
   StateTable* table_;
@@ -266,7 +293,8 @@ template <class Binding, class Class>
 void BindStateBasics(Class& bound) {
   bound.def_property_readonly("name", &Binding::name)
       .def_property_readonly("namespace", &Binding::space)
-      .def("set_namespace", &Binding::SetSpace, py::arg("namespace"));
+      .def("set_namespace", &Binding::SetSpace, py::arg("namespace"))
+      .def("undisturbed", &Binding::CallUndisturbed, py::arg("call"));
 }
 
 }  // namespace flint

@@ -3,6 +3,7 @@
 #include "bindings/bindings.h"
 #include "bindings/state_bindings.h"
 #include "bindings/state_common.h"
+#include "bindings/state_many.h"
 #include "state/point_table.h"
 #include "state/reducer.h"
 
@@ -26,7 +27,7 @@ class GatheringState : public StateBinding {
 
   // Works the result out before anything is changed. Its time stamp is the newest of the parts'.
   void MergeNamespaces(py::handle target, const py::iterable& sources) {
-    Check(values_->context().CheckKey());
+    Undisturbed call(*values_);
     std::string into = EncodeSpace(target);
     std::vector<std::string> others;
     for (py::handle source : sources) {
@@ -34,18 +35,17 @@ class GatheringState : public StateBinding {
       bool known = space == into || std::find(others.begin(), others.end(), space) != others.end();
       if (!known) others.push_back(std::move(space));
     }
-    std::string key = values_->context().key.bytes;
-    std::string total;
-    bool any = TakePart(into, &total);
-    int64_t stamp = any ? Unwrap(values_->StampInSpace(into)) : PointTable::kNoStamp;
-    for (const std::string& space : others) {
-      if (!TakePart(space, &total)) continue;
-      any = true;
-      stamp = std::max(stamp, Unwrap(values_->StampInSpace(space)));
-    }
-    CheckKeyUnchanged(key);
+    Moment now;
+    Check(values_->Begin(&now));
+    call.Confirm();
+    Total total;
+    TakePart(into, now, &total);
+    for (const std::string& space : others) TakePart(space, now, &total);
+    call.Confirm();
     for (const std::string& space : others) Check(values_->ClearSpace(space));
-    if (any && !others.empty()) Check(values_->WriteSpace(into, total, stamp));
+    if (!total.row.empty() && !others.empty()) {
+      Check(values_->WriteSpace(into, total.row, total.stamp));
+    }
   }
 
  protected:
@@ -66,13 +66,18 @@ class GatheringState : public StateBinding {
   PythonCells cells_;
 
  private:
-  // Merges what a namespace holds into `total`, empty at first. False where it holds nothing.
-  bool TakePart(const std::string& space, std::string* total) {
-    std::string_view row;
-    if (!Unwrap(values_->ReadSpace(space, &row))) return false;
-    std::string part(row);
-    *total = total->empty() ? part : Merge(*total, part);
-    return true;
+  struct Total {
+    std::string row;  // empty: nothing yet
+    int64_t stamp = kNoTime;
+  };
+
+  // Merges what a namespace holds into `total`.
+  void TakePart(const std::string& space, const Moment& now, Total* total) {
+    std::string_view stored;
+    if (!Unwrap(values_->ReadSpace(space, now, &stored))) return;
+    total->stamp = std::max(total->stamp, StampOrNone(stored));
+    std::string part(RowOf(stored));
+    total->row = total->row.empty() ? part : Merge(total->row, part);
   }
 };
 
@@ -89,31 +94,24 @@ class ReducingState : public GatheringState {
   py::object Get() { return Read(); }
 
   void Add(py::handle value) {
-    Check(values_->context().CheckKey());
+    Undisturbed call(*values_);
     std::string row = PackSome(value);
+    call.Confirm();
     if (reducer_) return AddBuiltIn(one_.empty() ? row : one_);
     std::string_view before;
     if (!Unwrap(values_->Read(&before))) return Check(values_->Write(row));
-    std::string key = values_->context().key.bytes;
-    py::object result = function_(cells_.Unpack(before), cells_.Unpack(row));
-    row = PackSome(result);
-    CheckKeyUnchanged(key);
+    row = Merge(before, row);
+    call.Confirm();
     Check(values_->Write(row));
   }
 
-  py::object GetMany(py::handle keys) {
+  py::object GetMany(py::handle keys, py::handle times) {
     auto located = owner_->Locate(keys);
-    std::vector<PointEntry*> entries;
-    Check(owner_->Apart([&] { return values_->ReadMany(located.keys, &entries); }));
-    std::vector<std::string_view> rows;
-    for (PointEntry* entry : entries) {
-      const std::string* stored = values_->Seen(entry);
-      rows.push_back(stored == nullptr ? std::string_view() : RowOf(*stored));
-    }
-    return cells_.Array(rows);
+    std::deque<std::string> kept;
+    return cells_.Array(TakeMany(owner_.get(), values_, located.keys, times, &kept));
   }
 
-  void AddMany(py::handle keys, py::handle values) {
+  void AddMany(py::handle keys, py::handle values, py::handle times) {
     auto located = owner_->Locate(keys);
     CellColumn column(cells_, values, static_cast<int64_t>(located.keys.size()),
                       Label() + " values");
@@ -125,9 +123,12 @@ class ReducingState : public GatheringState {
       rows.emplace_back(row);
       return Status();
     }));
+    RowMoments moments(*values_, times, rows.size());
+    moments.CheckAllDated(rows.size());
     CurrentKeyGuard guard(owner_.get());
     for (size_t i = 0; i < rows.size(); ++i) {
       owner_->backend().SetKey(located.keys[i]);
+      if (moments.event_time()) owner_->context().clock->SetRowTime(moments.time(i));
       Add(cells_.Unpack(rows[i]));
     }
   }
@@ -167,13 +168,12 @@ class AggregatingState : public GatheringState {
   }
 
   void Add(py::handle value) {
-    Check(values_->context().CheckKey());
-    std::string key = values_->context().key.bytes;
+    Undisturbed call(*values_);
     std::string_view before;
     bool found = Unwrap(values_->Read(&before));
     py::object accumulator = found ? cells_.Unpack(before) : Fresh();
     std::string row = PackSome(function_.attr("add")(value, accumulator));
-    CheckKeyUnchanged(key);
+    call.Confirm();
     Check(values_->Write(row));
   }
 
@@ -216,8 +216,10 @@ void BindStateGathering(py::module_& m) {
       .def("clear", &ReducingState::Clear)
       .def("merge_namespaces", &ReducingState::MergeNamespaces, py::arg("target"),
            py::arg("sources"))
-      .def("get_many", &ReducingState::GetMany, py::arg("keys"))
-      .def("add_many", &ReducingState::AddMany, py::arg("keys"), py::arg("values"))
+      .def("get_many", &ReducingState::GetMany, py::arg("keys"), py::kw_only(),
+           py::arg("times") = py::none())
+      .def("add_many", &ReducingState::AddMany, py::arg("keys"), py::arg("values"), py::kw_only(),
+           py::arg("times") = py::none())
       .def("clear_many", &ReducingState::ClearMany, py::arg("keys"));
   py::class_<AggregatingState, StateBinding, std::shared_ptr<AggregatingState>>(
       m, "RocksAggregatingState")

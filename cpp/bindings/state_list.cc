@@ -1,12 +1,11 @@
 #include "bindings/bindings.h"
 #include "bindings/state_bindings.h"
 #include "bindings/state_common.h"
+#include "bindings/state_many.h"
 #include "state/ordered_table.h"
 
 namespace flint {
 namespace {
-
-constexpr size_t kPageRows = 4096;
 
 class ListState : public StateBinding {
  public:
@@ -16,56 +15,61 @@ class ListState : public StateBinding {
         cells_(table->descriptor().value, Label() + " element") {}
 
   py::list Get() {
+    Moment now;
+    OrderedScope* scope = Unwrap(rows_->Current(&now));
+    RowBlock rows;
+    Check(rows_->ReadAll(scope, now, &rows));
     py::list elements;
-    OrderedScope* scope = Unwrap(rows_->Current());
-    ForEachPage(scope, [&](const RowBlock& page) {
-      for (size_t i = 0; i < page.size(); ++i) {
-        elements.append(cells_.Unpack(RowOf(page.stored(i))));
-      }
-    });
+    for (size_t i = 0; i < rows.size(); ++i) elements.append(cells_.Unpack(RowOf(rows.stored(i))));
     return elements;
   }
 
   void Add(py::handle value) {
-    Check(rows_->context().CheckKey());
+    Undisturbed call(*rows_);
     CheckSome(value);
     PackedCell packed(cells_, value);
-    Check(rows_->Append(Unwrap(rows_->Current()), {}, packed.row()));
+    call.Confirm();
+    Moment now;
+    OrderedScope* scope = Unwrap(rows_->Current(&now));
+    Check(rows_->Append(scope, {}, packed.row(), now));
   }
 
   void AddAll(py::handle values) {
-    Check(rows_->context().CheckKey());
-    AppendAll(PackAll(values));
+    std::vector<std::string> packed = PackAll(values);
+    Moment now;
+    Check(rows_->Begin(&now));
+    AppendAll(packed, now);
   }
 
   void Update(py::handle values) {
-    Check(rows_->context().CheckKey());
     std::vector<std::string> packed = PackAll(values);
+    Moment now;
+    Check(rows_->Begin(&now));
+    if (!packed.empty()) Check(rows_->CheckDated(now));
     Check(rows_->Clear(Unwrap(rows_->Current())));
-    AppendAll(packed);
+    AppendAll(packed, now);
   }
 
   void Clear() { Check(rows_->Clear(Unwrap(rows_->Current()))); }
 
   void MergeNamespaces(py::handle target, const py::iterable& sources) {
-    Check(rows_->context().CheckKey());
+    Undisturbed call(*rows_);
     std::string into = EncodeSpace(target);
     std::vector<std::string> others;
     for (py::handle source : sources) others.push_back(EncodeSpace(source));
-    for (const std::string& space : others) {
-      OrderedScope* goal = Unwrap(rows_->InSpace(into));
-      Check(rows_->MoveElements(Unwrap(rows_->InSpace(space)), goal));
-    }
+    call.Confirm();
+    for (const std::string& space : others) Check(rows_->MoveElements(space, into));
   }
 
-  py::object GetMany(py::handle keys) {
+  py::object GetMany(py::handle keys, py::handle times) {
     auto located = owner_->Locate(keys);
+    RowMoments moments(*rows_, times, located.keys.size());
     std::vector<std::string> elements;
     std::vector<int32_t> ends = {0};
-    for (const StateKey& key : located.keys) {
-      ForEachPage(Unwrap(rows_->Of(key)), [&](const RowBlock& page) {
-        for (size_t i = 0; i < page.size(); ++i) elements.emplace_back(RowOf(page.stored(i)));
-      });
+    for (size_t k = 0; k < located.keys.size(); ++k) {
+      RowBlock rows;
+      Check(rows_->ReadAll(Unwrap(rows_->Of(located.keys[k])), moments.at(k), &rows));
+      for (size_t i = 0; i < rows.size(); ++i) elements.emplace_back(RowOf(rows.stored(i)));
       ends.push_back(static_cast<int32_t>(elements.size()));
     }
     std::vector<std::string_view> rows(elements.begin(), elements.end());
@@ -76,14 +80,17 @@ class ListState : public StateBinding {
                              cells_.Array(rows));
   }
 
-  void AddMany(py::handle keys, py::handle values) {
+  void AddMany(py::handle keys, py::handle values, py::handle times) {
     auto located = owner_->Locate(keys);
     CellColumn column(cells_, values, static_cast<int64_t>(located.keys.size()),
                       Label() + " elements");
     Check(column.RefuseNulls(Label() + " elements"));
-    Check(column.ForEach([&](int64_t i, std::string_view row) -> Status {
-      FLINT_ASSIGN_OR_RETURN(OrderedScope * scope, rows_->Of(located.keys[static_cast<size_t>(i)]));
-      return rows_->Append(scope, {}, row);
+    RowMoments moments(*rows_, times, located.keys.size());
+    moments.CheckAllDated(located.keys.size());
+    Check(column.ForEach([&](int64_t row_number, std::string_view row) -> Status {
+      auto i = static_cast<size_t>(row_number);
+      FLINT_ASSIGN_OR_RETURN(OrderedScope * scope, rows_->Of(located.keys[i]));
+      return rows_->Append(scope, {}, row, moments.at(i));
     }));
   }
 
@@ -93,23 +100,13 @@ class ListState : public StateBinding {
   }
 
  private:
-  template <class Visit>
-  void ForEachPage(OrderedScope* scope, Visit visit) {
-    SuffixRange range;
-    bool more = true;
-    while (more) {
-      RowBlock page;
-      Check(rows_->Read(scope, range, kPageRows, &page, &more));
-      visit(page);
-      if (more) range.from = page.Behind();
-    }
-  }
-
   void CheckSome(py::handle value) const {
     if (value.is_none()) Check(Status::Invalid(Label() + ": None can't be an element"));
   }
 
+  // All of the caller's code runs here.
   std::vector<std::string> PackAll(py::handle values) const {
+    Undisturbed call(*rows_);
     if (values.is_none() || py::isinstance<py::str>(values) || py::isinstance<py::bytes>(values)) {
       std::string given = py::repr(values);
       Check(Status::Invalid(Label() + ": " + given + " is no list of elements"));
@@ -119,11 +116,14 @@ class ListState : public StateBinding {
       CheckSome(value);
       packed.push_back(cells_.Pack(value));
     }
+    call.Confirm();
     return packed;
   }
 
-  void AppendAll(const std::vector<std::string>& packed) {
-    for (const std::string& row : packed) Check(rows_->Append(Unwrap(rows_->Current()), {}, row));
+  void AppendAll(const std::vector<std::string>& packed, const Moment& now) {
+    for (const std::string& row : packed) {
+      Check(rows_->Append(Unwrap(rows_->Current()), {}, row, now));
+    }
   }
 
   OrderedTable* rows_;
@@ -146,8 +146,10 @@ void BindStateList(py::module_& m) {
       .def("update", &ListState::Update, py::arg("values"))
       .def("clear", &ListState::Clear)
       .def("merge_namespaces", &ListState::MergeNamespaces, py::arg("target"), py::arg("sources"))
-      .def("get_many", &ListState::GetMany, py::arg("keys"))
-      .def("add_many", &ListState::AddMany, py::arg("keys"), py::arg("values"))
+      .def("get_many", &ListState::GetMany, py::arg("keys"), py::kw_only(),
+           py::arg("times") = py::none())
+      .def("add_many", &ListState::AddMany, py::arg("keys"), py::arg("values"), py::kw_only(),
+           py::arg("times") = py::none())
       .def("clear_many", &ListState::ClearMany, py::arg("keys"));
 }
 

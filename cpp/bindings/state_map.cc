@@ -1,8 +1,10 @@
 #include <deque>
 
 #include "bindings/bindings.h"
+#include "bindings/iterated_scope.h"
 #include "bindings/state_bindings.h"
 #include "bindings/state_common.h"
+#include "bindings/state_many.h"
 #include "state/entry_source.h"
 #include "state/ordered_table.h"
 
@@ -39,30 +41,26 @@ class MapState : public StateBinding {
   }
 
   void Put(py::handle key, py::handle value) {
-    Check(rows_->context().CheckKey());
+    Undisturbed call(*rows_);
     std::string suffix(entry_keys_.Encode(key));
     PackedCell packed(cells_, value);
-    Check(rows_->Put(Unwrap(rows_->Current()), suffix, packed.row()));
+    call.Confirm();
+    Moment now;
+    OrderedScope* scope = Unwrap(rows_->Current(&now));
+    Check(rows_->Put(scope, suffix, packed.row(), now));
   }
 
   void PutAll(py::handle entries) {
-    Check(rows_->context().CheckKey());
-    py::object pairs = py::reinterpret_borrow<py::object>(entries);
-    if (py::hasattr(entries, "items")) pairs = entries.attr("items")();
-    std::vector<std::pair<std::string, std::string>> packed;
-    for (py::handle pair : py::iter(pairs)) {
-      auto [key, value] = pair.cast<std::pair<py::object, py::object>>();
-      std::string suffix(entry_keys_.Encode(key));
-      packed.emplace_back(std::move(suffix), cells_.Pack(value));
-    }
+    auto packed = PackAll(entries);
+    Moment now;
+    Check(rows_->Begin(&now));
     for (const auto& [suffix, row] : packed) {
-      Check(rows_->Put(Unwrap(rows_->Current()), suffix, row));
+      Check(rows_->Put(Unwrap(rows_->Current()), suffix, row, now));
     }
   }
 
   void Remove(py::handle key) {
-    Check(rows_->context().CheckKey());
-    std::string suffix(entry_keys_.Encode(key));
+    std::string suffix = Suffix(key);
     Check(rows_->Remove(Unwrap(rows_->Current()), suffix));
   }
 
@@ -92,26 +90,29 @@ class MapState : public StateBinding {
   }
 
   bool Contains(py::handle key) {
-    Check(rows_->context().CheckKey());
-    std::string suffix(entry_keys_.Encode(key));
     std::string_view row;
-    return Unwrap(rows_->Get(Unwrap(rows_->Current()), suffix, &row));
+    return FindRow(key, &row);
   }
 
+  // Looks alone, which refresh nothing and take nothing away.
   bool IsEmpty() {
+    Moment now;
+    OrderedScope* scope = Unwrap(rows_->Current(&now));
     RowBlock page;
     bool more = false;
-    Check(rows_->Read(Unwrap(rows_->Current()), {}, 1, &page, &more));
+    Check(rows_->Peek(scope, {}, 1, now.horizon, &page, &more));
     return page.empty();
   }
 
   size_t Length() {
+    Moment now;
+    OrderedScope* scope = Unwrap(rows_->Current(&now));
     size_t count = 0;
     SuffixRange range;
     bool more = true;
     while (more) {
       RowBlock page;
-      Check(rows_->Read(Unwrap(rows_->Current()), range, kPageRows, &page, &more));
+      Check(rows_->Peek(scope, range, kPageRows, now.horizon, &page, &more));
       count += page.size();
       if (more) range.from = page.Behind();
     }
@@ -120,28 +121,32 @@ class MapState : public StateBinding {
 
   void Clear() { Check(rows_->Clear(Unwrap(rows_->Current()))); }
 
-  py::object GetMany(py::handle keys, py::handle map_keys) {
+  py::object GetMany(py::handle keys, py::handle map_keys, py::handle times) {
     auto located = owner_->Locate(keys);
     KeyBatch suffixes = Suffixes(map_keys, located.keys.size());
+    RowMoments moments(*rows_, times, located.keys.size());
     std::deque<std::string> found;
     std::vector<std::string_view> rows;
     for (size_t i = 0; i < located.keys.size(); ++i) {
       std::string_view row;
-      bool there = Unwrap(rows_->Get(Unwrap(rows_->Of(located.keys[i])), suffixes.keys[i], &row));
+      OrderedScope* scope = Unwrap(rows_->Of(located.keys[i]));
+      bool there = Unwrap(rows_->Get(scope, suffixes.keys[i], moments.at(i), &row));
       rows.push_back(there ? std::string_view(found.emplace_back(row)) : std::string_view());
     }
     return cells_.Array(rows);
   }
 
-  void PutMany(py::handle keys, py::handle map_keys, py::handle values) {
+  void PutMany(py::handle keys, py::handle map_keys, py::handle values, py::handle times) {
     auto located = owner_->Locate(keys);
     KeyBatch suffixes = Suffixes(map_keys, located.keys.size());
     CellColumn column(cells_, values, static_cast<int64_t>(located.keys.size()),
                       Label() + " values");
+    RowMoments moments(*rows_, times, located.keys.size());
+    moments.CheckAllDated(located.keys.size());
     Check(column.ForEach([&](int64_t row_number, std::string_view row) -> Status {
       auto i = static_cast<size_t>(row_number);
       FLINT_ASSIGN_OR_RETURN(OrderedScope * scope, rows_->Of(located.keys[i]));
-      return rows_->Put(scope, suffixes.keys[i], row);
+      return rows_->Put(scope, suffixes.keys[i], row, moments.at(i));
     }));
   }
 
@@ -153,11 +158,37 @@ class MapState : public StateBinding {
  private:
   // A null object where there is no such entry.
   py::object Find(py::handle key) {
-    Check(rows_->context().CheckKey());
-    std::string suffix(entry_keys_.Encode(key));
     std::string_view row;
-    if (!Unwrap(rows_->Get(Unwrap(rows_->Current()), suffix, &row))) return {};
-    return cells_.Unpack(row);
+    return FindRow(key, &row) ? cells_.Unpack(row) : py::object();
+  }
+
+  bool FindRow(py::handle key, std::string_view* row) {
+    std::string suffix = Suffix(key);
+    Moment now;
+    OrderedScope* scope = Unwrap(rows_->Current(&now));
+    return Unwrap(rows_->Get(scope, suffix, now, row));
+  }
+
+  std::string Suffix(py::handle key) {
+    Undisturbed call(*rows_);
+    std::string suffix(entry_keys_.Encode(key));
+    call.Confirm();
+    return suffix;
+  }
+
+  // All of the caller's code runs here.
+  std::vector<std::pair<std::string, std::string>> PackAll(py::handle entries) {
+    Undisturbed call(*rows_);
+    py::object pairs = py::reinterpret_borrow<py::object>(entries);
+    if (py::hasattr(entries, "items")) pairs = entries.attr("items")();
+    std::vector<std::pair<std::string, std::string>> packed;
+    for (py::handle pair : py::iter(pairs)) {
+      auto [key, value] = pair.cast<std::pair<py::object, py::object>>();
+      std::string suffix(entry_keys_.Encode(key));
+      packed.emplace_back(std::move(suffix), cells_.Pack(value));
+    }
+    call.Confirm();
+    return packed;
   }
 
   KeyBatch Suffixes(py::handle map_keys, size_t count) {
@@ -177,53 +208,50 @@ class MapState : public StateBinding {
 
 enum class Part { kItem, kKey, kValue };
 
-// Goes through a map page by page, and stays with the key and namespace that it began with.
+// Goes through a map page by page, and stays with the key and namespace that it began with. What
+// was read ahead is neither refreshed nor taken away before it is returned.
 class MapIterator {
  public:
-  MapIterator(std::shared_ptr<MapState> map, Part part) : map_(std::move(map)), part_(part) {
-    StateContext& context = map_->rows().context();
-    Check(context.CheckKey());
-    key_ = context.key.bytes;
-    place_ = {key_, context.key.hash, context.key.group};
-    space_ = map_->rows().space();
-  }
+  MapIterator(std::shared_ptr<MapState> map, Part part)
+      : map_(std::move(map)), part_(part), scope_(&map_->rows()) {}
 
   py::object Next() {
-    Check(map_->rows().context().health);
+    Moment now = Unwrap(map_->rows().BeginMany());
     while (true) {
-      if (at_ == page_.size() && !ReadPage()) throw py::stop_iteration();
+      if (at_ == page_.size() && !ReadPage(now)) throw py::stop_iteration();
       std::string suffix(page_.suffix(at_++));
-      std::string_view now;
-      if (!Unwrap(map_->rows().Get(Scope(), suffix, &now))) continue;  // removed meanwhile
+      std::string_view row;
+      if (!Unwrap(map_->rows().Get(scope_.Get(), suffix, now, &row))) continue;  // gone by now
       last_ = suffix;
       removed_ = false;
-      return Object(suffix, now);
+      return Object(suffix, row);
     }
   }
 
   void Remove() {
     CheckStanding();
-    Check(map_->rows().Remove(Scope(), *last_));
+    Check(map_->rows().Remove(scope_.Get(), *last_));
     removed_ = true;
   }
 
   void SetValue(py::handle value) {
-    CheckStanding();
+    Undisturbed call(map_->rows());
     std::string row = map_->cells().Pack(value);
-    Check(map_->rows().Put(Scope(), *last_, row));
+    call.Confirm();
+    Moment now = Unwrap(map_->rows().BeginMany());
+    CheckStanding();
+    Check(map_->rows().Put(scope_.Get(), *last_, row, now));
   }
 
  private:
-  OrderedScope* Scope() {
-    return Unwrap(map_->rows().Of({key_, place_.hash, place_.group}, space_));
-  }
-
-  bool ReadPage() {
+  bool ReadPage(const Moment& now) {
     if (!more_) return false;
     std::string from = page_.empty() ? std::string() : page_.Behind();
     page_.Clear();
     at_ = 0;
-    Check(map_->rows().Read(Scope(), {from, std::nullopt, false}, kPageRows, &page_, &more_));
+    OrderedTable& rows = map_->rows();
+    Check(rows.Peek(scope_.Get(), {from, std::nullopt, false}, kPageRows,
+                    rows.expiry().HiddenAt(now), &page_, &more_));
     return !page_.empty();
   }
 
@@ -241,9 +269,7 @@ class MapIterator {
 
   std::shared_ptr<MapState> map_;
   Part part_;
-  std::string key_;
-  StateKey place_;
-  std::string space_;
+  IteratedScope scope_;
   RowBlock page_;
   size_t at_ = 0;
   bool more_ = true;
@@ -294,8 +320,10 @@ void BindStateMap(py::module_& m) {
       .def("values", &Iterate<Part::kValue>)
       .def("is_empty", &MapState::IsEmpty)
       .def("clear", &MapState::Clear)
-      .def("get_many", &MapState::GetMany, py::arg("keys"), py::arg("map_keys"))
-      .def("put_many", &MapState::PutMany, py::arg("keys"), py::arg("map_keys"), py::arg("values"))
+      .def("get_many", &MapState::GetMany, py::arg("keys"), py::arg("map_keys"), py::kw_only(),
+           py::arg("times") = py::none())
+      .def("put_many", &MapState::PutMany, py::arg("keys"), py::arg("map_keys"), py::arg("values"),
+           py::kw_only(), py::arg("times") = py::none())
       .def("clear_many", &MapState::ClearMany, py::arg("keys"));
   BindMapping(bound);
 }

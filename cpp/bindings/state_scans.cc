@@ -80,8 +80,11 @@ TimeDomain Domain(bool event_time) {
 // (time, key, namespace) of the timer that was taken, its key the current one; None: none is due.
 py::object TakeTimer(BackendBinding& self, bool event_time, int64_t until) {
   auto due = Unwrap(self.TimersOf(Domain(event_time)).TakeDue(until));
-  if (!due) return py::none();
-  Check(self.backend().SetKey(due->key));
+  if (!due) {
+    self.LeaveTimers();
+    return py::none();
+  }
+  self.EnterTimer(*due, Domain(event_time));
   return py::make_tuple(due->time, self.keys().Decode(due->key), self.DecodeTimerSpace(due->space));
 }
 
@@ -125,7 +128,18 @@ void BindTimers(py::class_<BackendBinding, Owner>& backend) {
       .def(
           "advance_watermark",
           [](BackendBinding& self, int64_t time) { self.context().clock->AdvanceWatermark(time); },
-          py::arg("time"));
+          py::arg("time"))
+      .def(
+          "set_event_time",
+          [](BackendBinding& self, std::optional<int64_t> time) {
+            Check(self.context().CheckUsable());
+            self.context().clock->SetRowTime(time.value_or(kNoTime));
+          },
+          py::arg("time"))
+      .def_property_readonly("event_time", [](BackendBinding& self) {
+        int64_t time = self.context().clock->row_time();
+        return time == kNoTime ? std::nullopt : std::optional(time);
+      });
 }
 
 }  // namespace flint

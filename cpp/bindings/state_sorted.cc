@@ -1,6 +1,8 @@
 #include "bindings/bindings.h"
+#include "bindings/iterated_scope.h"
 #include "bindings/state_bindings.h"
 #include "bindings/state_common.h"
+#include "bindings/state_many.h"
 #include "state/entry_source.h"
 #include "state/ordered_table.h"
 
@@ -22,6 +24,7 @@ class SortedState : public StateBinding {
         sort_keys_(Unwrap(UserKeySchema(table->descriptor())), table->descriptor().user_key,
                    Label() + " key") {}
 
+  OrderedTable& rows() { return *rows_; }
   const PythonCells& cells() const { return cells_; }
   const PythonKeys& sort_keys() const { return sort_keys_; }
 
@@ -32,26 +35,27 @@ class SortedState : public StateBinding {
   }
 
   void Add(py::handle key, py::handle value) {
-    std::string at = Encode(key);
+    Undisturbed call(*rows_);
+    std::string at(sort_keys_.Encode(key));
     CheckSome(value);
     PackedCell packed(cells_, value);
-    Check(rows_->Append(Unwrap(rows_->Current()), at, packed.row()));
+    call.Confirm();
+    Moment now;
+    OrderedScope* scope = Unwrap(rows_->Current(&now));
+    Check(rows_->Append(scope, at, packed.row(), now));
   }
 
   void Put(py::handle key, py::handle values) {
-    std::string at = Encode(key);
-    if (values.is_none() || py::isinstance<py::str>(values) || py::isinstance<py::bytes>(values)) {
-      std::string given = py::repr(values);
-      Check(Status::Invalid(Label() + ": " + given + " is no list of values"));
-    }
-    std::vector<std::string> packed;
-    for (py::handle value : py::iter(values)) {
-      CheckSome(value);
-      packed.push_back(cells_.Pack(value));
-    }
+    Undisturbed call(*rows_);
+    std::string at(sort_keys_.Encode(key));
+    std::vector<std::string> packed = PackAll(values);
+    call.Confirm();
+    Moment now;
+    Check(rows_->Begin(&now));
+    if (!packed.empty()) Check(rows_->CheckDated(now));
     Check(rows_->Clear(Unwrap(rows_->Current()), Between(at, After(at))));
     for (const std::string& row : packed) {
-      Check(rows_->Append(Unwrap(rows_->Current()), at, row));
+      Check(rows_->Append(Unwrap(rows_->Current()), at, row, now));
     }
   }
 
@@ -78,7 +82,9 @@ class SortedState : public StateBinding {
   SuffixRange From(py::handle from) { return Between(Encode(from), std::nullopt); }
 
   std::unique_ptr<OrderedScan> Scan(SuffixRange range) {
-    return Unwrap(rows_->Scan(Unwrap(rows_->Current()), std::move(range)));
+    Moment now;
+    OrderedScope* scope = Unwrap(rows_->Current(&now));
+    return Unwrap(rows_->Scan(scope, std::move(range), rows_->expiry().HiddenAt(now)));
   }
 
   void ClearRange(const SuffixRange& range) {
@@ -90,7 +96,7 @@ class SortedState : public StateBinding {
   }
   void Clear() { ClearRange({}); }
 
-  void AddMany(py::handle keys, py::handle sort_keys, py::handle values) {
+  void AddMany(py::handle keys, py::handle sort_keys, py::handle values, py::handle times) {
     auto located = owner_->Locate(keys);
     KeyBatch at =
         EncodeKeyColumn(sort_keys_.schema(), sort_keys_.declared(), sort_keys, Label() + " keys");
@@ -101,10 +107,12 @@ class SortedState : public StateBinding {
     CellColumn column(cells_, values, static_cast<int64_t>(located.keys.size()),
                       Label() + " values");
     Check(column.RefuseNulls(Label() + " values"));
+    RowMoments moments(*rows_, times, located.keys.size());
+    moments.CheckAllDated(located.keys.size());
     Check(column.ForEach([&](int64_t row_number, std::string_view row) -> Status {
       auto i = static_cast<size_t>(row_number);
       FLINT_ASSIGN_OR_RETURN(OrderedScope * scope, rows_->Of(located.keys[i]));
-      return rows_->Append(scope, at.keys[i], row);
+      return rows_->Append(scope, at.keys[i], row, moments.at(i));
     }));
   }
 
@@ -127,8 +135,23 @@ class SortedState : public StateBinding {
   static std::optional<std::string> After(const std::string& key) { return PrefixSuccessor(key); }
 
   std::string Encode(py::handle key) {
-    Check(rows_->context().CheckKey());
-    return std::string(sort_keys_.Encode(key));
+    Undisturbed call(*rows_);
+    std::string at(sort_keys_.Encode(key));
+    call.Confirm();
+    return at;
+  }
+
+  std::vector<std::string> PackAll(py::handle values) const {
+    if (values.is_none() || py::isinstance<py::str>(values) || py::isinstance<py::bytes>(values)) {
+      std::string given = py::repr(values);
+      Check(Status::Invalid(Label() + ": " + given + " is no list of values"));
+    }
+    std::vector<std::string> packed;
+    for (py::handle value : py::iter(values)) {
+      CheckSome(value);
+      packed.push_back(cells_.Pack(value));
+    }
+    return packed;
   }
 
   void CheckSome(py::handle value) const {
@@ -137,8 +160,10 @@ class SortedState : public StateBinding {
 
   // All values at the key of the range's first row.
   RowBlock ReadEntry(const SuffixRange& range) {
+    Moment now;
+    OrderedScope* scope = Unwrap(rows_->Current(&now));
     RowBlock rows;
-    Check(rows_->ReadAlike(Unwrap(rows_->Current()), range, kNumberBytes, &rows));
+    Check(rows_->ReadAlike(scope, range, kNumberBytes, now, &rows));
     return rows;
   }
 
@@ -153,12 +178,16 @@ class SortedState : public StateBinding {
   PythonKeys sort_keys_;
 };
 
-// Entries as of the start: a key with all its values at a time.
+// Entries as of the start: a key with all its values at a time. What is returned is refreshed or
+// taken away when it is returned, if it is still there.
 class SortedIterator {
  public:
   SortedIterator(std::shared_ptr<SortedState> state, SuffixRange range, bool reverse,
                  std::optional<int64_t> limit)
-      : state_(std::move(state)), reverse_(reverse), limit_(limit.value_or(INT64_MAX)) {
+      : state_(std::move(state)),
+        reverse_(reverse),
+        limit_(limit.value_or(INT64_MAX)),
+        scope_(&state_->rows()) {
     if (limit_ < 0) {
       Check(Status::Invalid("sorted state '" + state_->name() + "': a limit of " +
                             std::to_string(limit_) + " entries is negative"));
@@ -170,11 +199,13 @@ class SortedIterator {
 
   py::object Next() {
     if (limit_ == 0 || !more_) throw py::stop_iteration();
+    Moment now = Unwrap(state_->rows().BeginMany());
     --limit_;
     key_.assign(KeyOf(suffix_));
     py::list values;
     while (more_ && KeyOf(suffix_) == key_) {
       values.append(state_->cells().Unpack(RowOf(stored_)));
+      Touch(now);
       Advance();
     }
     if (reverse_) values.attr("reverse")();
@@ -182,11 +213,18 @@ class SortedIterator {
   }
 
  private:
+  void Touch(const Moment& now) {
+    const TimeToLive& ttl = state_->rows().expiry().ttl();
+    if (!ttl.refresh_on_read && !ttl.return_expired) return;
+    std::string_view row;
+    Unwrap(state_->rows().Get(scope_.Get(), suffix_, now, &row));
+  }
   void Advance() { more_ = Unwrap(scan_->Next(&suffix_, &stored_)); }
 
   std::shared_ptr<SortedState> state_;
   bool reverse_;
   int64_t limit_;
+  IteratedScope scope_;
   std::unique_ptr<OrderedScan> scan_;
   bool more_ = false;
   std::string_view suffix_;  // of the row that comes next
@@ -261,7 +299,7 @@ void BindStateSorted(py::module_& m) {
       .def("clear_entry_at", &SortedState::ClearEntryAt, py::arg("key"))
       .def("clear", &SortedState::Clear)
       .def("add_many", &SortedState::AddMany, py::arg("keys"), py::arg("sort_keys"),
-           py::arg("values"))
+           py::arg("values"), py::kw_only(), py::arg("times") = py::none())
       .def("clear_many", &SortedState::ClearMany, py::arg("keys"));
   BindRanges(bound);
 }

@@ -2,6 +2,7 @@
 #include "bindings/fast_method.h"
 #include "bindings/state_bindings.h"
 #include "bindings/state_common.h"
+#include "bindings/state_many.h"
 #include "state/point_table.h"
 
 namespace flint {
@@ -34,36 +35,37 @@ class ValueState : public StateBinding {
 
   void Update(py::handle value) {
     if (value.is_none()) return Clear();
-    Check(values_->context().CheckKey());
-    Check(values_->Write(PackedCell(cells_, value).row()));
+    Undisturbed call(*values_);
+    PackedCell packed(cells_, value);
+    call.Confirm();
+    Check(values_->Write(packed.row()));
   }
 
   void Clear() { Check(values_->Clear()); }
 
-  py::object GetMany(py::handle keys) {
+  py::object GetMany(py::handle keys, py::handle times) {
     auto located = owner_->Locate(keys);
-    std::vector<PointEntry*> entries;
-    Check(owner_->Apart([&] { return values_->ReadMany(located.keys, &entries); }));
-    std::vector<std::string_view> rows;
-    rows.reserve(entries.size());
-    for (PointEntry* entry : entries) {
-      const std::string* stored = values_->Seen(entry);
-      if (stored != nullptr)
-        rows.push_back(RowOf(*stored));
-      else
-        rows.push_back(default_row_.empty() ? std::string_view() : default_row_);
+    std::deque<std::string> kept;
+    auto rows = TakeMany(owner_.get(), values_, located.keys, times, &kept);
+    for (std::string_view& row : rows) {
+      if (row.data() == nullptr && !default_row_.empty()) row = default_row_;
     }
     return cells_.Array(rows);
   }
 
-  void PutMany(py::handle keys, py::handle values) {
+  void PutMany(py::handle keys, py::handle values, py::handle times) {
     auto located = owner_->Locate(keys);
     CellColumn column(cells_, values, static_cast<int64_t>(located.keys.size()),
                       Label() + " values");
-    Check(column.ForEach([](int64_t, std::string_view) { return Status(); }));
+    RowMoments moments(*values_, times, located.keys.size());
     Check(column.ForEach([&](int64_t i, std::string_view row) {
-      const StateKey& key = located.keys[static_cast<size_t>(i)];
-      return row.data() == nullptr ? values_->ClearOne(key) : values_->WriteOne(key, row);
+      return row.data() == nullptr ? Status() : moments.CheckDated(static_cast<size_t>(i));
+    }));
+    if (moments.event_time()) LoadMany(located.keys);
+    Check(column.ForEach([&](int64_t row_number, std::string_view row) {
+      auto i = static_cast<size_t>(row_number);
+      return row.data() == nullptr ? values_->ClearOne(located.keys[i])
+                                   : values_->WriteOne(located.keys[i], row, moments.at(i));
     }));
   }
 
@@ -73,6 +75,12 @@ class ValueState : public StateBinding {
   }
 
  private:
+  // At once what writes would ask for one by one.
+  void LoadMany(const std::vector<StateKey>& keys) {
+    std::vector<PointEntry*> entries;
+    Check(owner_->Apart([&] { return values_->ReadMany(keys, &entries); }));
+  }
+
   PointTable* values_;
   PythonCells cells_;
   py::object default_;  // where it can't be changed by who gets it
@@ -92,8 +100,10 @@ void BindStateValue(py::module_& m) {
   DefineFast<ValueState, &ValueState::Value>(value, "value");
   DefineFast<ValueState, &ValueState::Update>(value, "update", "value");
   value.def("clear", &ValueState::Clear)
-      .def("get_many", &ValueState::GetMany, py::arg("keys"))
-      .def("put_many", &ValueState::PutMany, py::arg("keys"), py::arg("values"))
+      .def("get_many", &ValueState::GetMany, py::arg("keys"), py::kw_only(),
+           py::arg("times") = py::none())
+      .def("put_many", &ValueState::PutMany, py::arg("keys"), py::arg("values"), py::kw_only(),
+           py::arg("times") = py::none())
       .def("clear_many", &ValueState::ClearMany, py::arg("keys"));
 }
 

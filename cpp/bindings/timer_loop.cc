@@ -47,8 +47,11 @@ class TimerLoop {
   py::object Next() {
     while (!put_out_.HasEnough()) {
       std::optional<Due> due = Unwrap(TakeDue());
-      if (!due) break;
-      Check(owner_->backend().SetKey(due->timer.key));
+      if (!due) {
+        owner_->LeaveTimers();
+        break;
+      }
+      owner_->EnterTimer(due->timer, due->domain);
       py::object key = owner_->keys().Decode(due->timer.key);
       CheckEnds(*due, key);
       if (PyObject_SetAttr(context_.ptr(), current_key_.ptr(), key.ptr()) != 0) {

@@ -225,6 +225,7 @@ Status Backend::Checkpoint(const std::string& directory) {
 Status Backend::Rest() {
   FLINT_RETURN_IF_ERROR(context_->health);
   context_->key.set = false;
+  context_->clock->SetRowTime(kNoTime);
   if (context_->cached_bytes > context_->cached_bytes_max / 2) FLINT_RETURN_IF_ERROR(Spill());
   return context_->database->BeginFlush();
 }

@@ -109,9 +109,9 @@ class Backend {
   // Spills, then links the files into `directory` (store/checkpoint.h).
   Status Checkpoint(const std::string& directory);
 
-  // Between two users, after a commit: no key is current, a cache that is more than half full is
-  // emptied, so that the next one's work has room in it, and what was written is flushed in the
-  // background.
+  // Between two users, after a commit: no key and no row's time is current, a cache that is more
+  // than half full is emptied, so that the next one's work has room in it, and what was written is
+  // flushed in the background.
   Status Rest();
 
   // Without a changelog it keeps everything, with one what was committed; see flush_on_close.

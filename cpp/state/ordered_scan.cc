@@ -2,11 +2,11 @@
 
 namespace flint {
 
-OrderedScan::OrderedScan(std::shared_ptr<Database> database, const ExpiryRule& expiry,
-                         std::string row_key, SuffixRange range, RowOverlay entries,
-                         SuffixRanges cleared, std::unique_ptr<Cursor> cursor)
+OrderedScan::OrderedScan(std::shared_ptr<Database> database, int64_t hidden, std::string row_key,
+                         SuffixRange range, RowOverlay entries, SuffixRanges cleared,
+                         std::unique_ptr<Cursor> cursor)
     : database_(std::move(database)),
-      horizon_(expiry.Horizon()),
+      hidden_(hidden),
       row_key_(std::move(row_key)),
       range_(std::move(range)),
       entries_(std::move(entries)),
@@ -28,10 +28,10 @@ Result<bool> OrderedScan::Next(std::string_view* suffix, std::string_view* store
   } else {
     reader_->Next();
   }
-  auto expired = [this](std::string_view value) {
-    return IsStamped(value) && StampOf(value) <= horizon_;
+  auto hidden = [this](std::string_view value) {
+    return IsStamped(value) && StampOf(value) <= hidden_;
   };
-  while (reader_->Valid() && expired(reader_->stored())) reader_->Next();
+  while (reader_->Valid() && hidden(reader_->stored())) reader_->Next();
   if (reader_->Valid()) {
     *suffix = reader_->suffix();
     *stored = reader_->stored();

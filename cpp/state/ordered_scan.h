@@ -17,14 +17,15 @@ namespace flint {
 // costs as much as reading some ten rows.
 using SpareCursors = std::vector<std::unique_ptr<Cursor>>;
 
-// Rows as they were when the scan began, whatever is written while it goes on; also as to what had
-// expired then. Closing the backend ends it with Closed. One thread at a time, which is that of the
-// backend where pages or spare cursors are shared with it.
+// Rows as they were when the scan began, whatever is written while it goes on. Closing the backend
+// ends it with Closed. One thread at a time, which is that of the backend where pages or spare
+// cursors are shared with it.
 class OrderedScan {
  public:
-  // The rows whose keys begin with `row_key`, less that beginning. `entries` and `cleared` are what
-  // the cache lays over RocksDB; without a cursor they are everything.
-  OrderedScan(std::shared_ptr<Database> database, const ExpiryRule& expiry, std::string row_key,
+  // The rows whose keys begin with `row_key`, less that beginning; what is stamped with `hidden` or
+  // an earlier time is passed over. `entries` and `cleared` are what the cache lays over RocksDB;
+  // without a cursor they are everything.
+  OrderedScan(std::shared_ptr<Database> database, int64_t hidden, std::string row_key,
               SuffixRange range, RowOverlay entries, SuffixRanges cleared,
               std::unique_ptr<Cursor> cursor);
   ~OrderedScan() { GiveBack(); }
@@ -41,7 +42,7 @@ class OrderedScan {
   void GiveBack();
 
   std::shared_ptr<Database> database_;
-  int64_t horizon_;  // what is stamped with this time or an earlier one has expired
+  int64_t hidden_;
   std::string row_key_;
   SuffixRange range_;
   RowOverlay entries_;

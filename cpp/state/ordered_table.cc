@@ -37,11 +37,6 @@ Result<OrderedScope*> OrderedTable::LocateAnew() {
   return located_;
 }
 
-Result<OrderedScope*> OrderedTable::InSpace(std::string_view space) {
-  FLINT_RETURN_IF_ERROR(context_->CheckKey());
-  return FindOrAdd(context_->key.view(), space);
-}
-
 Result<OrderedScope*> OrderedTable::Of(const StateKey& key, std::string_view space) {
   FLINT_RETURN_IF_ERROR(context_->health);
   FLINT_RETURN_IF_ERROR(context_->MakeRoom());
@@ -55,35 +50,68 @@ void OrderedTable::Counted(OrderedScope* scope, Change change) {
   context_->cached_bytes += scope->entries.memory() - before;
 }
 
-Result<bool> OrderedTable::Get(OrderedScope* scope, std::string_view suffix,
-                               std::string_view* row) {
-  ++metrics_.reads;
+Result<RowOverlay::Place> OrderedTable::Find(OrderedScope* scope, std::string_view suffix) {
   RowOverlay& entries = scope->entries;
   RowOverlay::Place at = entries.LowerBound(suffix);
   if (at != entries.end() && entries.suffix(at) == suffix) {
     ++metrics_.cache_hits;
-  } else if (scope->whole || scope->cleared.Holding(suffix) != nullptr) {
+    return at;
+  }
+  if (scope->whole || scope->cleared.Holding(suffix) != nullptr) {
     ++metrics_.cache_hits;
-    return false;
-  } else {
-    rocksdb::PinnableSlice stored;
-    ++metrics_.store_reads;
-    suffix_.assign(scope->row_key).append(suffix);
-    FLINT_ASSIGN_OR_RETURN(bool there, database().Get(entry_.family, suffix_, &stored));
-    metrics_.bytes_read += stored.size();
-    Counted(scope, [&](RowOverlay* rows) {
-      rows->Insert(at, suffix, View(stored), {there, false, there});
-    });
-    at = entries.Find(suffix);
+    return entries.end();
   }
+  rocksdb::PinnableSlice stored;
+  ++metrics_.store_reads;
+  suffix_.assign(scope->row_key).append(suffix);
+  FLINT_ASSIGN_OR_RETURN(bool there, database().Get(entry_.family, suffix_, &stored));
+  metrics_.bytes_read += stored.size();
+  Counted(scope,
+          [&](RowOverlay* rows) { rows->Insert(at, suffix, View(stored), {there, false, there}); });
+  return entries.Find(suffix);
+}
+
+Result<bool> OrderedTable::Get(OrderedScope* scope, std::string_view suffix, const Moment& now,
+                               std::string_view* row) {
+  ++metrics_.reads;
+  FLINT_ASSIGN_OR_RETURN(RowOverlay::Place at, Find(scope, suffix));
+  const RowOverlay& entries = scope->entries;
+  if (at == entries.end() || !entries.flags(at).present) return false;
   std::string_view stored = entries.stored(at);
-  if (!entries.flags(at).present || !expiry().Visible(stored)) return false;
-  *row = RowOf(stored);
-  if (expiry().NeedsRefresh(stored)) {
-    FLINT_RETURN_IF_ERROR(Put(scope, suffix, *row));
-    *row = RowOf(entries.stored(entries.Find(suffix)));
+  if (expiry().ttl().enabled()) {
+    if (now.Expired(stored) && !expiry().ttl().return_expired) return false;
+    stored = taken_.assign(stored);
+    FLINT_RETURN_IF_ERROR(Touch(scope, suffix, stored, now));
   }
+  *row = RowOf(stored);
   return true;
+}
+
+Status OrderedTable::Touch(OrderedScope* scope, std::string_view suffix, std::string_view stored,
+                           const Moment& now) {
+  if (now.Expired(stored)) return Remove(scope, suffix);
+  int64_t stamp = expiry().ttl().refresh_on_read ? now.StampOver(stored) : kNoTime;
+  if (stamp == kNoTime || stamp == StampOrNone(stored)) return {};
+  stored_.clear();
+  AppendAt(stamp, RowOf(stored), &stored_);
+  Set(scope, suffix, stored_, /*in_store=*/true);
+  return {};
+}
+
+Status OrderedTable::TouchAll(OrderedScope* scope, const RowBlock& rows, const Moment& now) {
+  if (!expiry().ttl().enabled()) return {};
+  for (size_t i = 0; i < rows.size(); ++i) {
+    FLINT_RETURN_IF_ERROR(Touch(scope, rows.suffix(i), rows.stored(i), now));
+  }
+  return {};
+}
+
+Result<int64_t> OrderedTable::StampOver(OrderedScope* scope, std::string_view suffix,
+                                        const Moment& now) {
+  if (!now.event_time) return now.stamp;
+  FLINT_ASSIGN_OR_RETURN(RowOverlay::Place at, Find(scope, suffix));
+  if (at == scope->entries.end()) return now.stamp;
+  return now.StampOver(scope->entries.stored(at));
 }
 
 void OrderedTable::Set(OrderedScope* scope, std::string_view suffix, std::string_view stored,
@@ -99,11 +127,14 @@ void OrderedTable::Set(OrderedScope* scope, std::string_view suffix, std::string
   MarkDirty(scope);
 }
 
-Status OrderedTable::Put(OrderedScope* scope, std::string_view suffix, std::string_view row) {
+Status OrderedTable::Put(OrderedScope* scope, std::string_view suffix, std::string_view row,
+                         const Moment& now) {
   FLINT_RETURN_IF_ERROR(CheckSize(scope->row_key.size() + suffix.size(), row.size()));
+  FLINT_RETURN_IF_ERROR(CheckDated(now));
+  FLINT_ASSIGN_OR_RETURN(int64_t stamp, StampOver(scope, suffix, now));
   ++metrics_.writes;
   stored_.clear();
-  expiry().Append(row, &stored_);
+  AppendAt(stamp, row, &stored_);
   Set(scope, suffix, stored_, !scope->whole && scope->cleared.Holding(suffix) == nullptr);
   return {};
 }
@@ -125,12 +156,14 @@ Status OrderedTable::Remove(OrderedScope* scope, std::string_view suffix) {
   return {};
 }
 
-Status OrderedTable::Append(OrderedScope* scope, std::string_view prefix, std::string_view row) {
+Status OrderedTable::Append(OrderedScope* scope, std::string_view prefix, std::string_view row,
+                            const Moment& now) {
   FLINT_RETURN_IF_ERROR(
       CheckSize(scope->row_key.size() + prefix.size() + kElementBytes, row.size()));
+  FLINT_RETURN_IF_ERROR(CheckDated(now));
   ++metrics_.writes;
   stored_.clear();
-  expiry().Append(row, &stored_);
+  AppendAt(now.stamp, row, &stored_);
   return AppendStored(scope, prefix, stored_);
 }
 
@@ -189,32 +222,27 @@ Status OrderedTable::TryToMakeWhole(OrderedScope* scope) {
   return {};
 }
 
-Status OrderedTable::RefreshRows(OrderedScope* scope, const RowBlock& rows, size_t first) {
-  if (!expiry().ttl().refresh_on_read) return {};
-  for (size_t i = first; i < rows.size(); ++i) {
-    if (!expiry().NeedsRefresh(rows.stored(i))) continue;
-    FLINT_RETURN_IF_ERROR(Put(scope, rows.suffix(i), RowOf(rows.stored(i))));
-  }
-  return {};
-}
-
-Status OrderedTable::Read(OrderedScope* scope, const SuffixRange& range, size_t limit,
-                          RowBlock* rows, bool* more) {
+Status OrderedTable::Peek(OrderedScope* scope, const SuffixRange& range, size_t limit,
+                          int64_t hidden, RowBlock* rows, bool* more) {
   ++metrics_.reads;
   FLINT_ASSIGN_OR_RETURN(auto pin, database().Enter());
   FLINT_RETURN_IF_ERROR(TryToMakeWhole(scope));
-  size_t first = rows->size();
-  FLINT_RETURN_IF_ERROR(ReadRows(scope, range, limit, rows, more));
-  return RefreshRows(scope, *rows, first);
+  return ReadRows(scope, range, limit, hidden, rows, more);
+}
+
+Status OrderedTable::ReadAll(OrderedScope* scope, const Moment& now, RowBlock* rows) {
+  bool more = false;
+  FLINT_RETURN_IF_ERROR(Peek(scope, {}, SIZE_MAX, expiry().HiddenAt(now), rows, &more));
+  return TouchAll(scope, *rows, now);
 }
 
 Status OrderedTable::ReadRows(OrderedScope* scope, const SuffixRange& range, size_t limit,
-                              RowBlock* rows, bool* more) {
+                              int64_t hidden, RowBlock* rows, bool* more) {
   FLINT_ASSIGN_OR_RETURN(rocksdb::Iterator * store, StoreOf(*scope));
   ScopeReader reader(scope->row_key, scope->entries, scope->cleared, store, range);
   *more = false;
   for (size_t count = 0; reader.Valid(); reader.Next()) {
-    if (!expiry().Visible(reader.stored())) continue;
+    if (IsStamped(reader.stored()) && StampOf(reader.stored()) <= hidden) continue;
     if (count++ == limit) {
       *more = true;
       return {};
@@ -225,21 +253,22 @@ Status OrderedTable::ReadRows(OrderedScope* scope, const SuffixRange& range, siz
 }
 
 Status OrderedTable::ReadAlike(OrderedScope* scope, const SuffixRange& range, size_t tail,
-                               RowBlock* rows) {
+                               const Moment& now, RowBlock* rows) {
   ++metrics_.reads;
   FLINT_ASSIGN_OR_RETURN(auto pin, database().Enter());
   FLINT_RETURN_IF_ERROR(TryToMakeWhole(scope));
   FLINT_ASSIGN_OR_RETURN(rocksdb::Iterator * store, StoreOf(*scope));
   auto key = [tail](std::string_view suffix) { return suffix.substr(0, suffix.size() - tail); };
+  int64_t hidden = expiry().HiddenAt(now);
   ScopeReader reader(scope->row_key, scope->entries, scope->cleared, store, range);
   for (; reader.Valid(); reader.Next()) {
-    if (!expiry().Visible(reader.stored())) continue;
+    if (IsStamped(reader.stored()) && StampOf(reader.stored()) <= hidden) continue;
     if (!rows->empty() && key(reader.suffix()) != key(rows->suffix(0))) break;
     rows->Append(reader.suffix(), reader.stored());
   }
   if (store != nullptr) FLINT_RETURN_IF_ERROR(cursor_->status());
   if (range.reverse) rows->Reverse();
-  return RefreshRows(scope, *rows, 0);
+  return TouchAll(scope, *rows, now);
 }
 
 Result<std::unique_ptr<Cursor>> OrderedTable::TakeCursor() {
@@ -249,7 +278,8 @@ Result<std::unique_ptr<Cursor>> OrderedTable::TakeCursor() {
   return cursor;
 }
 
-Result<std::unique_ptr<OrderedScan>> OrderedTable::Scan(OrderedScope* scope, SuffixRange range) {
+Result<std::unique_ptr<OrderedScan>> OrderedTable::Scan(OrderedScope* scope, SuffixRange range,
+                                                        int64_t hidden) {
   ++metrics_.reads;
   FLINT_ASSIGN_OR_RETURN(auto pin, database().Enter());
   FLINT_RETURN_IF_ERROR(TryToMakeWhole(scope));
@@ -263,15 +293,15 @@ Result<std::unique_ptr<OrderedScan>> OrderedTable::Scan(OrderedScope* scope, Suf
     FLINT_ASSIGN_OR_RETURN(cursor, TakeCursor());
   }
   SuffixRanges cleared = scope->whole ? SuffixRanges() : scope->cleared;
-  auto scan = std::make_unique<OrderedScan>(context_->database, *entry_.expiry, scope->row_key,
-                                            std::move(range), std::move(entries),
-                                            std::move(cleared), std::move(cursor));
+  auto scan =
+      std::make_unique<OrderedScan>(context_->database, hidden, scope->row_key, std::move(range),
+                                    std::move(entries), std::move(cleared), std::move(cursor));
   scan->GiveBackTo(spare_);
   return scan;
 }
 
 Result<std::unique_ptr<OrderedScan>> OrderedTable::ScanAll() {
-  FLINT_RETURN_IF_ERROR(context_->health);
+  FLINT_ASSIGN_OR_RETURN(Moment now, BeginMany());
   SortByRowKey(&dirty_);
   RowOverlay changed;
   SuffixRanges cleared;
@@ -288,7 +318,7 @@ Result<std::unique_ptr<OrderedScan>> OrderedTable::ScanAll() {
     }
   }
   FLINT_ASSIGN_OR_RETURN(auto cursor, database().NewCursor(entry_.family, {}));
-  return std::make_unique<OrderedScan>(context_->database, *entry_.expiry, "", SuffixRange(),
+  return std::make_unique<OrderedScan>(context_->database, now.horizon, "", SuffixRange(),
                                        std::move(changed), std::move(cleared), std::move(cursor));
 }
 
@@ -318,20 +348,23 @@ Status OrderedTable::Clear(OrderedScope* scope, const SuffixRange& range) {
   return {};
 }
 
-Status OrderedTable::MoveElements(OrderedScope* source, OrderedScope* target) {
+Status OrderedTable::MoveElements(std::string_view source, std::string_view target) {
+  FLINT_RETURN_IF_ERROR(context_->CheckKey());
   if (source == target) return {};
+  OrderedScope* from = FindOrAdd(context_->key.view(), source);
+  OrderedScope* to = FindOrAdd(context_->key.view(), target);
   SuffixRange range;
   bool more = true;
   while (more) {
     RowBlock rows;
     FLINT_ASSIGN_OR_RETURN(auto pin, database().Enter());
-    FLINT_RETURN_IF_ERROR(ReadRows(source, range, kKeptRowsMax, &rows, &more));
+    FLINT_RETURN_IF_ERROR(ReadRows(from, range, kKeptRowsMax, kNoTime, &rows, &more));
     for (size_t i = 0; i < rows.size(); ++i) {
-      FLINT_RETURN_IF_ERROR(AppendStored(target, {}, rows.stored(i)));
+      FLINT_RETURN_IF_ERROR(AppendStored(to, {}, rows.stored(i)));
     }
     if (more) range.from = rows.Behind();
   }
-  return Clear(source);
+  return Clear(from);
 }
 
 Status OrderedTable::Drain(ChangeBatch* changes) {

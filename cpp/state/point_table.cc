@@ -81,36 +81,41 @@ Status PointTable::LoadMany(std::vector<PointEntry*> entries) {
   return {};
 }
 
-const std::string* PointTable::Seen(PointEntry* entry) {
-  if (entry->knowledge != PointEntry::Knowledge::kPresent) return nullptr;
-  return expiry().Visible(entry->stored) ? &entry->stored : nullptr;
-}
-
-Result<bool> PointTable::Read(std::string_view* row) {
-  FLINT_RETURN_IF_ERROR(Locate());
-  ++metrics_.reads;
-  FLINT_RETURN_IF_ERROR(Load(located_));
-  const std::string* stored = Seen(located_);
-  if (stored == nullptr) return false;
-  *row = RowOf(*stored);
-  if (expiry().NeedsRefresh(*stored)) {
-    std::string copy(*row);
-    FLINT_RETURN_IF_ERROR(Replace(located_, copy));
-    *row = RowOf(located_->stored);
+bool PointTable::Touch(PointEntry* entry, const Moment& now) {
+  const TimeToLive& ttl = expiry().ttl();
+  if (now.Expired(entry->stored)) {
+    if (!ttl.return_expired) return false;
+    taken_ = entry->stored;
+    Remove(entry);
+    return true;
   }
+  int64_t stamp = ttl.refresh_on_read ? now.StampOver(entry->stored) : kNoTime;
+  if (stamp == kNoTime || stamp == StampOrNone(entry->stored)) return true;
+  taken_.assign(RowOf(entry->stored));
+  Store(entry, taken_, stamp);
   return true;
 }
 
+Result<bool> PointTable::Read(std::string_view* row) {
+  Moment now;
+  FLINT_RETURN_IF_ERROR(LocateAt(&now));
+  ++metrics_.reads;
+  FLINT_RETURN_IF_ERROR(Load(located_));
+  return Take(located_, now, row);
+}
+
 Status PointTable::Write(std::string_view row) {
-  FLINT_RETURN_IF_ERROR(Locate());
+  Moment now;
+  FLINT_RETURN_IF_ERROR(LocateAt(&now));
   ++metrics_.writes;
-  return Replace(located_, row);
+  return Replace(located_, row, now);
 }
 
 Status PointTable::Clear() {
   FLINT_RETURN_IF_ERROR(Locate());
   ++metrics_.writes;
-  return Remove(located_);
+  Remove(located_);
+  return {};
 }
 
 Status PointTable::MergeBlind(std::string_view operand) {
@@ -140,20 +145,31 @@ Status PointTable::MergeBlind(std::string_view operand) {
   return {};
 }
 
-Result<bool> PointTable::ReadSpace(std::string_view space, std::string_view* row) {
+Result<bool> PointTable::ReadSpace(std::string_view space, const Moment& now,
+                                   std::string_view* stored) {
   FLINT_RETURN_IF_ERROR(context_->CheckKey());
   PointEntry* entry = FindOrAdd(context_->key.view(), space);
   ++metrics_.reads;
   FLINT_RETURN_IF_ERROR(Load(entry));
-  const std::string* stored = Seen(entry);
-  if (stored != nullptr) *row = RowOf(*stored);
-  return stored != nullptr;
+  if (entry->knowledge != PointEntry::Knowledge::kPresent) return false;
+  *stored = entry->stored;
+  return !now.Expired(*stored);
+}
+
+Status PointTable::WriteSpace(std::string_view space, std::string_view row, int64_t stamp) {
+  FLINT_RETURN_IF_ERROR(context_->CheckKey());
+  PointEntry* entry = FindOrAdd(context_->key.view(), space);
+  FLINT_RETURN_IF_ERROR(CheckSize(entry->row_key.size(), row.size()));
+  ++metrics_.writes;
+  Store(entry, row, expiry().ttl().enabled() ? stamp : kNoTime);
+  return {};
 }
 
 Status PointTable::ClearSpace(std::string_view space) {
   FLINT_RETURN_IF_ERROR(context_->CheckKey());
   ++metrics_.writes;
-  return Remove(FindOrAdd(context_->key.view(), space));
+  Remove(FindOrAdd(context_->key.view(), space));
+  return {};
 }
 
 Status PointTable::Prefetch(std::span<const StateKey> keys) {
@@ -172,35 +188,42 @@ Status PointTable::ReadMany(std::span<const StateKey> keys, std::vector<PointEnt
   return LoadMany({entries->begin() + static_cast<ptrdiff_t>(first), entries->end()});
 }
 
-Status PointTable::WriteOne(const StateKey& key, std::string_view row) {
+Status PointTable::WriteOne(const StateKey& key, std::string_view row, const Moment& now) {
   FLINT_RETURN_IF_ERROR(context_->MakeRoom());
   ++metrics_.writes;
-  return Replace(FindOrAdd(key, space_), row);
+  return Replace(FindOrAdd(key, space_), row, now);
 }
 
 Status PointTable::ClearOne(const StateKey& key) {
   FLINT_RETURN_IF_ERROR(context_->MakeRoom());
   ++metrics_.writes;
-  return Remove(FindOrAdd(key, space_));
-}
-
-Status PointTable::Replace(PointEntry* entry, std::string_view row) {
-  FLINT_RETURN_IF_ERROR(CheckSize(entry->row_key.size(), row.size()));
-  size_t before = entry->stored.size();
-  entry->stored.clear();
-  expiry().Append(row, &entry->stored);
-  entry->knowledge = PointEntry::Knowledge::kPresent;
-  context_->cached_bytes += entry->stored.size() - before;
-  MarkDirty(entry);
+  Remove(FindOrAdd(key, space_));
   return {};
 }
 
-Status PointTable::Remove(PointEntry* entry) {
+Status PointTable::Replace(PointEntry* entry, std::string_view row, const Moment& now) {
+  FLINT_RETURN_IF_ERROR(CheckDated(now));
+  FLINT_RETURN_IF_ERROR(CheckSize(entry->row_key.size(), row.size()));
+  // What is there may have a later stamp, which stays.
+  if (now.event_time) FLINT_RETURN_IF_ERROR(Load(entry));
+  Store(entry, row, now.StampOver(entry->stored));
+  return {};
+}
+
+void PointTable::Store(PointEntry* entry, std::string_view row, int64_t stamp) {
+  size_t before = entry->stored.size();
+  entry->stored.clear();
+  AppendAt(stamp, row, &entry->stored);
+  entry->knowledge = PointEntry::Knowledge::kPresent;
+  context_->cached_bytes += entry->stored.size() - before;
+  MarkDirty(entry);
+}
+
+void PointTable::Remove(PointEntry* entry) {
   context_->cached_bytes -= entry->stored.size();
   entry->stored.clear();
   entry->knowledge = PointEntry::Knowledge::kAbsent;
   MarkDirty(entry);
-  return {};
 }
 
 void PointTable::MarkDirty(PointEntry* entry) {
@@ -233,7 +256,7 @@ Status PointTable::Drain(ChangeBatch* changes) {
 }
 
 Result<std::unique_ptr<OrderedScan>> PointTable::ScanAll() {
-  FLINT_RETURN_IF_ERROR(context_->health);
+  FLINT_ASSIGN_OR_RETURN(Moment now, BeginMany());
   FLINT_RETURN_IF_ERROR(LoadMany(dirty_));
   SortByRowKey(&dirty_);
   RowOverlay changed;
@@ -242,31 +265,8 @@ Result<std::unique_ptr<OrderedScan>> PointTable::ScanAll() {
     changed.Append(entry->row_key, entry->stored, {present, true, true});
   }
   FLINT_ASSIGN_OR_RETURN(auto cursor, database().NewCursor(entry_.family, {}));
-  return std::make_unique<OrderedScan>(context_->database, *entry_.expiry, "", SuffixRange(),
+  return std::make_unique<OrderedScan>(context_->database, now.horizon, "", SuffixRange(),
                                        std::move(changed), SuffixRanges(), std::move(cursor));
-}
-
-Result<int64_t> PointTable::StampInSpace(std::string_view space) {
-  PointEntry* entry = FindOrAdd(context_->key.view(), space);
-  FLINT_RETURN_IF_ERROR(Load(entry));
-  return IsStamped(entry->stored) ? StampOf(entry->stored) : kNoStamp;
-}
-
-Status PointTable::WriteSpace(std::string_view space, std::string_view row, int64_t stamp) {
-  FLINT_RETURN_IF_ERROR(context_->CheckKey());
-  ++metrics_.writes;
-  PointEntry* entry = FindOrAdd(context_->key.view(), space);
-  FLINT_RETURN_IF_ERROR(Replace(entry, row));
-  if (!expiry().ttl().enabled()) return {};
-  context_->cached_bytes -= entry->stored.size();
-  entry->stored.clear();
-  if (stamp == kNoStamp) {
-    AppendPlain(row, &entry->stored);
-  } else {
-    AppendStamped(stamp, row, &entry->stored);
-  }
-  context_->cached_bytes += entry->stored.size();
-  return {};
 }
 
 void PointTable::Forget() {

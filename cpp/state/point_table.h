@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -45,13 +44,11 @@ class PointTable : public StateTable {
   // of the state (reducer.h).
   Status MergeBlind(std::string_view operand);
 
-  // For other namespaces of the current key.
-  Result<bool> ReadSpace(std::string_view space, std::string_view* row);
-  Status ClearSpace(std::string_view space);
-  // For what is merged: the time stamp of a value that was read, and a write that keeps one.
-  static constexpr int64_t kNoStamp = std::numeric_limits<int64_t>::min();
-  Result<int64_t> StampInSpace(std::string_view space);
+  // For what is merged, of other namespaces of the current key: a value that has not expired, as
+  // it is stored, and a write with a stamp of its own. Nothing is refreshed.
+  Result<bool> ReadSpace(std::string_view space, const Moment& now, std::string_view* stored);
   Status WriteSpace(std::string_view space, std::string_view row, int64_t stamp);
+  Status ClearSpace(std::string_view space);
 
   // Brings the entries of many keys, in the current namespace, into the cache by one MultiGet.
   Status Prefetch(std::span<const StateKey> keys);
@@ -63,12 +60,18 @@ class PointTable : public StateTable {
     located_epoch_ = context_->key.epoch;
   }
   // Entries of many keys in the current namespace, in the cache and known. Valid until the next
-  // call on any state.
+  // call on any state but Take.
   Status ReadMany(std::span<const StateKey> keys, std::vector<PointEntry*>* entries);
-  Status WriteOne(const StateKey& key, std::string_view row);
+  // What a read sees of a known entry, whatever that does to it: false where that is nothing.
+  // `row` lives until the next call.
+  bool Take(PointEntry* entry, const Moment& now, std::string_view* row) {
+    if (entry->knowledge != PointEntry::Knowledge::kPresent) return false;
+    if (expiry().ttl().enabled() && !Touch(entry, now)) return false;
+    *row = RowOf(entry->knowledge == PointEntry::Knowledge::kPresent ? entry->stored : taken_);
+    return true;
+  }
+  Status WriteOne(const StateKey& key, std::string_view row, const Moment& now);
   Status ClearOne(const StateKey& key);
-  // nullptr where the entry has no value that may be seen.
-  const std::string* Seen(PointEntry* entry);
 
   Status Drain(ChangeBatch* changes) override;
   void Forget() override;
@@ -80,19 +83,29 @@ class PointTable : public StateTable {
     if (located_epoch_ == context_->key.epoch) return {};
     return LocateAnew();
   }
+  // Locates, once it is known what time it is.
+  Status LocateAt(Moment* now) {
+    FLINT_RETURN_IF_ERROR(Begin(now));
+    if (located_epoch_ == context_->key.epoch) return {};
+    return LocateAnew();
+  }
   Status LocateAnew();
   PointEntry* FindOrAdd(const StateKey& key, std::string_view space);
   Status Load(PointEntry* entry);
   Status LoadMany(std::vector<PointEntry*> entries);
   void SetLoaded(PointEntry* entry, bool found, std::string_view stored);
-  Status Replace(PointEntry* entry, std::string_view row);
-  Status Remove(PointEntry* entry);
+  // Refreshes what is read, or takes it away where it has expired; false where it is hidden.
+  bool Touch(PointEntry* entry, const Moment& now);
+  Status Replace(PointEntry* entry, std::string_view row, const Moment& now);
+  void Store(PointEntry* entry, std::string_view row, int64_t stamp);
+  void Remove(PointEntry* entry);
   void MarkDirty(PointEntry* entry);
 
   KeyedCache<PointEntry> entries_;
   std::vector<PointEntry*> dirty_;
   std::vector<PointEntry*> prefetched_;
   std::string prefetched_space_;
+  std::string taken_;  // what a read took away
   PointEntry* located_ = nullptr;
 };
 

@@ -52,6 +52,10 @@ struct StateContext {
   Status CheckKey() const {
     if (usable && key.set) return {};
     if (usable) return Status::Invalid("no current key: call set_key first");
+    return CheckUsable();
+  }
+  Status CheckUsable() const {
+    if (usable) return {};
     return health.ok() ? Status::Busy("another thread is at work on the backend") : health;
   }
   bool HasRoom() const { return cached_bytes <= cached_bytes_max; }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,9 @@ inline constexpr size_t kStampSize = 8;
 // What an operand of a merge begins with: its tag, its function, its type (reducer.h).
 inline constexpr size_t kOperandHead = 3;
 
+// Stands for a time where there is none.
+inline constexpr int64_t kNoTime = std::numeric_limits<int64_t>::min();
+
 inline void AppendPlain(std::string_view row, std::string* out) {
   out->push_back(kPlainTag);
   out->append(row);
@@ -28,6 +32,12 @@ inline void AppendStamped(int64_t stamp_ms, std::string_view row, std::string* o
   out->append(row);
 }
 
+// Plain where there is no stamp.
+inline void AppendAt(int64_t stamp_ms, std::string_view row, std::string* out) {
+  if (stamp_ms == kNoTime) return AppendPlain(row, out);
+  AppendStamped(stamp_ms, row, out);
+}
+
 inline bool IsStamped(std::string_view stored) {
   return stored.size() > kStampSize && stored[0] == kStampedTag;
 }
@@ -37,6 +47,11 @@ inline int64_t StampOf(std::string_view stored) {
   int64_t stamp;
   std::memcpy(&stamp, stored.data() + 1, sizeof stamp);
   return stamp;
+}
+
+// kNoTime where there is none.
+inline int64_t StampOrNone(std::string_view stored) {
+  return IsStamped(stored) ? StampOf(stored) : kNoTime;
 }
 
 // The row; empty where the bytes are damaged (no row is empty).

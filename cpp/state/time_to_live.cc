@@ -1,6 +1,5 @@
 #include "state/time_to_live.h"
 
-#include <algorithm>
 #include <chrono>
 
 namespace flint {
@@ -9,6 +8,10 @@ namespace {
 int64_t SystemMilliseconds() {
   auto since = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
+}
+
+int64_t HorizonOf(int64_t now, int64_t milliseconds) {
+  return now < kNoTime + milliseconds ? kNoTime : now - milliseconds;
 }
 
 class ExpiryFilter : public rocksdb::CompactionFilter {
@@ -44,15 +47,14 @@ class ExpiryFilterFactory : public rocksdb::CompactionFilterFactory {
 
 StateClock::StateClock() : clock_(&SystemMilliseconds) {}
 
-void StateClock::AdvanceWatermark(int64_t milliseconds) {
-  watermark_ = std::max(watermark_.load(), milliseconds);
-}
-
-int64_t StateClock::Now(TimeDomain domain) const {
-  if (domain == TimeDomain::kEvent) return watermark_.load(std::memory_order_relaxed);
+int64_t StateClock::AskProcessingTime() const {
   int64_t now = clock_();
   processing_.store(now, std::memory_order_relaxed);
   return now;
+}
+
+void StateClock::AdvanceWatermark(int64_t milliseconds) {
+  watermark_ = std::max(watermark_.load(), milliseconds);
 }
 
 int64_t StateClock::LastSeen(TimeDomain domain) const {
@@ -65,11 +67,21 @@ void ExpiryRule::Set(const TimeToLive& ttl) {
   shared_milliseconds_ = ttl.milliseconds;
 }
 
+Moment ExpiryRule::Now() const {
+  if (ttl_.domain == TimeDomain::kEvent) return At(clock_->row_time());
+  int64_t now = clock_->AskProcessingTime();
+  return {now, HorizonOf(now, ttl_.milliseconds), false};
+}
+
+Moment ExpiryRule::At(int64_t row_time) const {
+  int64_t now = std::max(row_time, clock_->watermark());
+  return {row_time, HorizonOf(now, ttl_.milliseconds), true};
+}
+
 bool ExpiryRule::ExpiredForGood(std::string_view stored) const {
   int64_t milliseconds = shared_milliseconds_;
   if (milliseconds == 0 || !IsStamped(stored)) return false;
-  int64_t now = clock_->LastSeen(shared_domain_);
-  return now >= milliseconds && StampOf(stored) <= now - milliseconds;
+  return StampOf(stored) <= HorizonOf(clock_->LastSeen(shared_domain_), milliseconds);
 }
 
 std::shared_ptr<rocksdb::CompactionFilterFactory> NewExpiryFilter(

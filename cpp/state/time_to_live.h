@@ -2,10 +2,10 @@
 
 #include <rocksdb/compaction_filter.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,29 +22,54 @@ struct TimeToLive {
   int64_t milliseconds = 0;  // 0: for ever
   TimeDomain domain = TimeDomain::kProcessing;
   bool refresh_on_read = false;
-  bool return_expired = false;  // until they are cleaned up
+  bool return_expired = false;  // once, if they are not cleaned up before
 
   bool enabled() const { return milliseconds > 0; }
   bool operator==(const TimeToLive&) const = default;
 };
 
-// The two times of a backend, in milliseconds since 1970. Threads that compact read what was last
-// seen, so that a clock of the user's is asked on the user's thread alone.
+// The times of a backend, in milliseconds since 1970; kNoTime where there is none. Threads that
+// compact read what was last seen, so that a clock of the user's is asked on the user's thread
+// alone.
 class StateClock {
  public:
   StateClock();  // processing time is the system's
 
   void SetProcessingClock(std::function<int64_t()> clock) { clock_ = std::move(clock); }
-  // Event time: the watermark, which never goes back.
-  void AdvanceWatermark(int64_t milliseconds);
+  // May run code of the user's.
+  int64_t AskProcessingTime() const;
 
-  int64_t Now(TimeDomain domain) const;
+  // The watermark never goes back.
+  void AdvanceWatermark(int64_t milliseconds);
+  int64_t watermark() const { return watermark_.load(std::memory_order_relaxed); }
+  // The event time of the row, or timer, that calls are about.
+  void SetRowTime(int64_t milliseconds) { row_time_ = milliseconds; }
+  int64_t row_time() const { return row_time_; }
+
+  // For compactions: what can't be seen at this time never will be.
   int64_t LastSeen(TimeDomain domain) const;
 
  private:
   std::function<int64_t()> clock_;
   mutable std::atomic<int64_t> processing_{0};
-  std::atomic<int64_t> watermark_{std::numeric_limits<int64_t>::min()};
+  std::atomic<int64_t> watermark_{kNoTime};
+  int64_t row_time_ = kNoTime;
+};
+
+// What time it is for one call on a state. Asked for before the call touches anything: a clock of
+// the user's may raise, or do anything to the backend. Without a time to live all is kNoTime.
+struct Moment {
+  int64_t stamp = kNoTime;    // of what is written
+  int64_t horizon = kNoTime;  // what is stamped with this time or an earlier one has expired
+  bool event_time = false;    // stamps are rows' times, and a write lowers none
+
+  bool Expired(std::string_view stored) const {
+    return IsStamped(stored) && StampOf(stored) <= horizon;
+  }
+  // The stamp of what takes the place of `before`.
+  int64_t StampOver(std::string_view before) const {
+    return event_time ? std::max(stamp, StampOrNone(before)) : stamp;
+  }
 };
 
 // One state's time to live, as its table and the compactions of its family share it.
@@ -55,37 +80,17 @@ class ExpiryRule {
   void Set(const TimeToLive& ttl);
   const TimeToLive& ttl() const { return ttl_; }
 
-  // Appends `row` as it is to be stored now: stamped if values expire.
-  void Append(std::string_view row, std::string* stored) const {
-    int64_t now = ttl_.enabled() ? clock_->Now(ttl_.domain) : kNoHorizon;
-    if (now == kNoHorizon) return AppendPlain(row, stored);  // before the first watermark, too
-    AppendStamped(now, row, stored);
-  }
-  // What is stamped with this time or an earlier one is hidden from a read that begins now.
-  int64_t Horizon() const {
-    if (!ttl_.enabled() || ttl_.return_expired) return kNoHorizon;
-    int64_t now = clock_->Now(ttl_.domain);
-    return now < kNoHorizon + ttl_.milliseconds ? kNoHorizon : now - ttl_.milliseconds;
-  }
-  static constexpr int64_t kNoHorizon = std::numeric_limits<int64_t>::min();
-  // Whether a read may see it.
-  bool Visible(std::string_view stored) const {
-    return !ttl_.enabled() || ttl_.return_expired || !Expired(stored, clock_->Now(ttl_.domain));
-  }
-  // Whether a read gives it a new life; what has expired is not brought back.
-  bool NeedsRefresh(std::string_view stored) const {
-    return ttl_.refresh_on_read && ttl_.enabled() && !Expired(stored, clock_->Now(ttl_.domain));
-  }
+  // May run code of the user's.
+  Moment Now() const;
+  // In event time: the moment of a row of this time, kNoTime if it has none.
+  Moment At(int64_t row_time) const;
+  // What a read passes over: what is stamped with this time or an earlier one.
+  int64_t HiddenAt(const Moment& now) const { return ttl_.return_expired ? kNoTime : now.horizon; }
 
   // For compactions, on any thread.
   bool ExpiredForGood(std::string_view stored) const;
 
  private:
-  bool Expired(std::string_view stored, int64_t now) const {
-    return IsStamped(stored) && now >= ttl_.milliseconds &&
-           StampOf(stored) <= now - ttl_.milliseconds;
-  }
-
   std::shared_ptr<const StateClock> clock_;
   TimeToLive ttl_;
   std::atomic<int64_t> shared_milliseconds_{0};

@@ -1,6 +1,5 @@
 #include "state/timers.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "key/key_reader.h"
@@ -8,8 +7,8 @@
 namespace flint {
 namespace {
 
-constexpr int64_t kUnknown = std::numeric_limits<int64_t>::min();
-constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+constexpr int64_t kFirstTime = std::numeric_limits<int64_t>::min();
+constexpr int64_t kLastTime = std::numeric_limits<int64_t>::max();
 constexpr size_t kTimeBytes = 8;
 
 uint64_t Ordered(int64_t time) {
@@ -34,8 +33,8 @@ Result<Timers> Timers::Open(Backend* backend, TimeDomain domain, const Schema& s
 Timers::Timers(Backend* backend, OrderedTable* table)
     : backend_(backend), table_(table), first_group_(backend->options().first_group) {
   for (int group = first_group_; group <= backend->options().last_group; ++group) {
-    bounds_.push_back(kUnknown);
-    order_.emplace(kUnknown, static_cast<uint16_t>(group));
+    bounds_.emplace_back(kFirstTime);
+    order_.emplace(kFirstTime, static_cast<uint16_t>(group));
   }
 }
 
@@ -49,20 +48,20 @@ Result<OrderedScope*> Timers::ScopeOf(uint16_t group) {
   return table_->Of({{}, uint64_t{group} * 0x9E3779B97F4A7C15ull, group});
 }
 
-void Timers::SetBound(uint16_t group, int64_t time) {
-  int64_t& bound = bounds_[group - first_group_];
-  order_.erase({bound, group});
+void Timers::SetBound(uint16_t group, std::optional<int64_t> time) {
+  std::optional<int64_t>& bound = bounds_[group - first_group_];
+  if (bound) order_.erase({*bound, group});
   bound = time;
-  order_.emplace(time, group);
+  if (bound) order_.emplace(*bound, group);
 }
 
 Status Timers::Register(int64_t time, std::string_view space) {
-  if (time == kNone) return Status::Invalid("a timer at the last instant of all never fires");
   FLINT_RETURN_IF_ERROR(backend_->context().CheckKey());
   uint16_t group = backend_->context().key.group;
   FLINT_ASSIGN_OR_RETURN(OrderedScope * scope, ScopeOf(group));
-  FLINT_RETURN_IF_ERROR(table_->Put(scope, Suffix(time, space), {}));
-  if (time < bounds_[group - first_group_]) SetBound(group, time);
+  FLINT_RETURN_IF_ERROR(table_->Put(scope, Suffix(time, space), {}, {}));
+  const std::optional<int64_t>& bound = bounds_[group - first_group_];
+  if (!bound || time < *bound) SetBound(group, time);
   return {};
 }
 
@@ -74,18 +73,16 @@ Status Timers::Delete(int64_t time, std::string_view space) {
 
 Result<std::optional<std::pair<uint16_t, std::string>>> Timers::Seek(int64_t until) {
   using Found = std::optional<std::pair<uint16_t, std::string>>;
-  // The last instant of all stands for "none": no timer can be set to it.
-  until = std::min(until, kNone - 1);
-  while (order_.begin()->first <= until) {
+  while (!order_.empty() && order_.begin()->first <= until) {
     auto [bound, group] = *order_.begin();
     FLINT_ASSIGN_OR_RETURN(OrderedScope * scope, ScopeOf(group));
     SuffixRange range;
     AppendBigEndian(Ordered(bound), &range.from);
     RowBlock rows;
     bool more = false;
-    FLINT_RETURN_IF_ERROR(table_->Read(scope, range, 1, &rows, &more));
+    FLINT_RETURN_IF_ERROR(table_->Peek(scope, range, 1, kNoTime, &rows, &more));
     if (rows.empty()) {
-      SetBound(group, kNone);
+      SetBound(group, std::nullopt);
       continue;
     }
     if (rows.suffix(0).size() < kTimeBytes) {
@@ -117,7 +114,7 @@ Result<std::optional<DueTimer>> Timers::TakeDue(int64_t until) {
 
 Result<std::optional<int64_t>> Timers::First() {
   FLINT_RETURN_IF_ERROR(backend_->context().health);
-  FLINT_ASSIGN_OR_RETURN(auto found, Seek(kNone));
+  FLINT_ASSIGN_OR_RETURN(auto found, Seek(kLastTime));
   if (!found) return std::optional<int64_t>();
   return std::optional<int64_t>(TimeOf(found->second));
 }

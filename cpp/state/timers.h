@@ -31,12 +31,12 @@ class Timers {
   Status Delete(int64_t time, std::string_view space);
 
   // Takes the earliest timer away, if its time is not after `until`; of equal times that of the
-  // lowest key group, then key.
+  // lowest key group, then key, then namespace.
   Result<std::optional<DueTimer>> TakeDue(int64_t until);
   Result<std::optional<int64_t>> First();
 
  private:
-  // The group whose earliest timer may be the first, and a time before which it has none.
+  // A time before which a group has no timer, and the group.
   using Bound = std::pair<int64_t, uint16_t>;
 
   Timers(Backend* backend, OrderedTable* table);
@@ -44,13 +44,14 @@ class Timers {
   Result<OrderedScope*> ScopeOf(uint16_t group);
   // The earliest timer, still there; none after `until`.
   Result<std::optional<std::pair<uint16_t, std::string>>> Seek(int64_t until);
-  void SetBound(uint16_t group, int64_t time);
+  // nullopt: it has no timer at all.
+  void SetBound(uint16_t group, std::optional<int64_t> time);
 
   Backend* backend_;
   OrderedTable* table_;
   uint16_t first_group_;
-  std::vector<int64_t> bounds_;  // by group
-  std::set<Bound> order_;
+  std::vector<std::optional<int64_t>> bounds_;  // by group
+  std::set<Bound> order_;                       // those that there are
 };
 
 }  // namespace flint

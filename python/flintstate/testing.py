@@ -213,6 +213,7 @@ class Harness(Generic[R]):
     def _call(self, row: tuple[object, ...]) -> list[tuple[object, ...]]:
         self.backend.set_key(self._key_of(row))
         self._context.current_key = self.backend.current_key
+        self.backend.set_event_time(self._clock.time_of(row))
         late = self._is_late(row)
         call = self._function.on_late if late else self._function.process_element
         return self._put_out(call(cast(R, row), self._context), call.__name__)

@@ -188,7 +188,12 @@ class RowRunner(Runner):
     def _begin_loop(self, schema: pa.Schema) -> _core.RowLoop:
         key = pa.schema([schema.field(name) for name in self._key_names])
         self._loop = _core.RowLoop(
-            self._backend.native, key, row_type(schema.names), self.output, self._context
+            self._backend.native,
+            key,
+            row_type(schema.names),
+            self.output,
+            self._context,
+            self._time_column if self.mode == "event" else None,
         )
         return self._loop
 

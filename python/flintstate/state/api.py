@@ -2,6 +2,10 @@
 
 A state belongs to a backend's current key and to its own namespace. Reading never creates. Every
 method needs a current key (`InvalidError` without one) and an open backend (`ClosedError`).
+
+Methods for many keys take `times`, the event time of each row, where the state lives by event time:
+timestamps, or integers in milliseconds since 1970. Without it, all rows have the time that
+`KeyedBackend.set_event_time` said last.
 """
 
 from __future__ import annotations
@@ -96,11 +100,11 @@ class ValueState(State, Generic[V]):
         """Sets the value; None clears it. Raises `InvalidError` where it does not fit the type."""
 
     @abstractmethod
-    def get_many(self, keys: pa.Array) -> pa.Array:
+    def get_many(self, keys: pa.Array, *, times: pa.Array | None = None) -> pa.Array:
         """The values of `keys`, in their order, as an array of the state's type."""
 
     @abstractmethod
-    def put_many(self, keys: pa.Array, values: pa.Array) -> None:
+    def put_many(self, keys: pa.Array, values: pa.Array, *, times: pa.Array | None = None) -> None:
         """Sets the values of `keys`: a null clears, and of equal keys the last one wins."""
 
 
@@ -132,11 +136,11 @@ class ListState(MergingState, Generic[V]):
         """Replaces all elements; no elements clear the list."""
 
     @abstractmethod
-    def get_many(self, keys: pa.Array) -> pa.Array:
+    def get_many(self, keys: pa.Array, *, times: pa.Array | None = None) -> pa.Array:
         """The lists of `keys`, as a list array without nulls."""
 
     @abstractmethod
-    def add_many(self, keys: pa.Array, values: pa.Array) -> None:
+    def add_many(self, keys: pa.Array, values: pa.Array, *, times: pa.Array | None = None) -> None:
         """Appends `values[i]` to the list of `keys[i]`."""
 
 
@@ -206,18 +210,28 @@ class MapState(State, Generic[K, V]):
     def values(self) -> MapIterator[V]: ...
 
     @abstractmethod
-    def is_empty(self) -> bool: ...
+    def is_empty(self) -> bool:
+        """Whether there is no entry that lives. A look, which refreshes nothing."""
 
     @abstractmethod
     def __len__(self) -> int:
-        """The number of entries, which are counted one by one."""
+        """The number of entries that live, counted one by one. A look, too."""
 
     @abstractmethod
-    def get_many(self, keys: pa.Array, map_keys: pa.Array) -> pa.Array:
+    def get_many(
+        self, keys: pa.Array, map_keys: pa.Array, *, times: pa.Array | None = None
+    ) -> pa.Array:
         """The value of entry `map_keys[i]` of `keys[i]`; null where there is none."""
 
     @abstractmethod
-    def put_many(self, keys: pa.Array, map_keys: pa.Array, values: pa.Array) -> None:
+    def put_many(
+        self,
+        keys: pa.Array,
+        map_keys: pa.Array,
+        values: pa.Array,
+        *,
+        times: pa.Array | None = None,
+    ) -> None:
         """Sets entry `map_keys[i]` of `keys[i]` to `values[i]`; a null is a None."""
 
     # The rest of the mapping protocol, made of the above.
@@ -315,11 +329,11 @@ class ReducingState(GatheringState[V, V]):
     __slots__ = ()
 
     @abstractmethod
-    def get_many(self, keys: pa.Array) -> pa.Array:
+    def get_many(self, keys: pa.Array, *, times: pa.Array | None = None) -> pa.Array:
         """The results of `keys`, null where nothing was added."""
 
     @abstractmethod
-    def add_many(self, keys: pa.Array, values: pa.Array) -> None:
+    def add_many(self, keys: pa.Array, values: pa.Array, *, times: pa.Array | None = None) -> None:
         """Adds `values[i]` to `keys[i]`."""
 
 
@@ -414,7 +428,14 @@ class SortedState(State, Generic[K, V]):
         """Removes the entries that `read_range_from` would read."""
 
     @abstractmethod
-    def add_many(self, keys: pa.Array, sort_keys: pa.Array, values: pa.Array) -> None:
+    def add_many(
+        self,
+        keys: pa.Array,
+        sort_keys: pa.Array,
+        values: pa.Array,
+        *,
+        times: pa.Array | None = None,
+    ) -> None:
         """Appends `values[i]` at `sort_keys[i]` of `keys[i]`."""
 
 

@@ -197,6 +197,20 @@ class KeyedBackend(StateFactory):
     def advance_processing_time(self, time: Instant | None = None) -> Iterator[Timer]:
         """Gives the processing-time timers due at `time`, or now, as `advance_watermark` does."""
 
+    @abstractmethod
+    def set_event_time(self, time: Instant | None) -> None:
+        """Says the event time of the row that calls are about from now on; None: it has none.
+
+        States that live by event time (`Ttl`) go by it. It stays when the key changes. A timer that
+        is given sets it: to its own time, in processing time to the watermark; there is none after
+        the last one.
+        """
+
+    @property
+    @abstractmethod
+    def current_event_time(self) -> int | None:
+        """In milliseconds since 1970; None where there is none."""
+
     @property
     @abstractmethod
     def current_watermark(self) -> int | None:

@@ -35,6 +35,8 @@ class Coder:
     def __init__(self, state: StateDescriptor, given: StateType) -> None:
         self._codec = None if isinstance(given, pa.DataType | pa.Schema) else given
         self._state = state
+        self.around: Callable[..., Any] = _directly
+        """Makes calls that run code of the user's in the middle of one on the state."""
 
     @property
     def active(self) -> bool:
@@ -44,8 +46,7 @@ class Coder:
         """The bytes of an object; None stays None, and is for the state to judge."""
         if self._codec is None or value is None:
             return value
-        with self._blamed("encode"):
-            data = self._codec.encode(value)
+        data = self.around(self._encoded, value)
         if not isinstance(data, bytes):
             raise InvalidError(
                 f"{self._name}: encode returned {type(data).__name__}, where bytes are wanted"
@@ -55,8 +56,17 @@ class Coder:
     def decode(self, data: Any) -> object:
         if self._codec is None or data is None:
             return data
-        with self._blamed("decode"):
+        try:
             return self._codec.decode(data)
+        except Exception as error:
+            raise self._blamed("decode", error) from error
+
+    def _encoded(self, value: object) -> object:
+        assert self._codec is not None
+        try:
+            return self._codec.encode(value)
+        except Exception as error:
+            raise self._blamed("encode", error) from error
 
     def column(self, values: Any) -> Any:
         """A column of a batch: Arrow as it is, of bytes then; anything else holds objects."""
@@ -66,29 +76,22 @@ class Coder:
             or isinstance(values, pa.Array)
         ):
             return values
-        return pa.array([self.encode(value) for value in values], pa.binary())
+        return pa.array(self.around(self.encode_all, values), pa.binary())
+
+    def encode_all(self, values: Iterable[object]) -> list[Any]:
+        return [self.encode(value) for value in values]
 
     @property
     def _name(self) -> str:
         assert self._codec is not None
         return f"{self._state.kind} state '{self._state.name}', codec '{self._codec.name}'"
 
-    def _blamed(self, what: str) -> _Blame:
-        return _Blame(self._name, what)
+    def _blamed(self, what: str, error: Exception) -> InvalidError:
+        return InvalidError(f"{self._name}: {what} raised {type(error).__name__}: {error}")
 
 
-class _Blame:
-    def __init__(self, name: str, what: str) -> None:
-        self._name, self._what = name, what
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, Exception):
-            raise InvalidError(
-                f"{self._name}: {self._what} raised {type(error).__name__}: {error}"
-            ) from error
+def _directly(call: Callable[..., Any], *arguments: Any) -> Any:
+    return call(*arguments)
 
 
 class Coding:
@@ -125,6 +128,8 @@ class Coding:
     def wrap(self, inner: State) -> State:
         if not self._active or self._state.kind == "aggregating":
             return inner
+        for coder in (self._keys, self._values):
+            coder.around = cast(Any, inner).undisturbed
         return _WRAPPERS[self._state.kind](inner, self._keys, self._values)
 
 
@@ -190,7 +195,7 @@ class _Coded(State):
     def _encode_all(self, values: Iterable[object]) -> list[object]:
         if values is None:
             raise InvalidError(f"state '{self.name}': None is no list of values")
-        return [self._values.encode(value) for value in values]
+        return cast(list[object], self._inner.undisturbed(self._values.encode_all, values))
 
     def _decode_all(self, values: Iterable[object]) -> list[object]:
         return [self._values.decode(value) for value in values]
@@ -205,11 +210,17 @@ class CodedValueState(_Coded, ValueState[object]):
     def update(self, value: object) -> None:
         self._inner.update(self._values.encode(value))
 
-    def get_many(self, keys: pa.Array) -> list[object]:
-        return self._decode_all(self._inner.get_many(keys).to_pylist())
+    def get_many(self, keys: pa.Array, *, times: pa.Array | None = None) -> list[object]:
+        return self._decode_all(self._inner.get_many(keys, times=times).to_pylist())
 
-    def put_many(self, keys: pa.Array, values: pa.Array | Iterable[object]) -> None:
-        self._inner.put_many(keys, self._values.column(values))
+    def put_many(
+        self,
+        keys: pa.Array,
+        values: pa.Array | Iterable[object],
+        *,
+        times: pa.Array | None = None,
+    ) -> None:
+        self._inner.put_many(keys, self._values.column(values), times=times)
 
 
 class CodedListState(_Coded, ListState[object]):
@@ -227,11 +238,18 @@ class CodedListState(_Coded, ListState[object]):
     def update(self, values: Iterable[object]) -> None:
         self._inner.update(self._encode_all(values))
 
-    def get_many(self, keys: pa.Array) -> list[list[object]]:
-        return [self._decode_all(data) for data in self._inner.get_many(keys).to_pylist()]
+    def get_many(self, keys: pa.Array, *, times: pa.Array | None = None) -> list[list[object]]:
+        found = self._inner.get_many(keys, times=times)
+        return [self._decode_all(data) for data in found.to_pylist()]
 
-    def add_many(self, keys: pa.Array, values: pa.Array | Iterable[object]) -> None:
-        self._inner.add_many(keys, self._values.column(values))
+    def add_many(
+        self,
+        keys: pa.Array,
+        values: pa.Array | Iterable[object],
+        *,
+        times: pa.Array | None = None,
+    ) -> None:
+        self._inner.add_many(keys, self._values.column(values), times=times)
 
 
 class CodedReducingState(_Coded, ReducingState[object]):
@@ -243,11 +261,17 @@ class CodedReducingState(_Coded, ReducingState[object]):
     def add(self, value: object) -> None:
         self._inner.add(self._values.encode(value))
 
-    def get_many(self, keys: pa.Array) -> list[object]:
-        return self._decode_all(self._inner.get_many(keys).to_pylist())
+    def get_many(self, keys: pa.Array, *, times: pa.Array | None = None) -> list[object]:
+        return self._decode_all(self._inner.get_many(keys, times=times).to_pylist())
 
-    def add_many(self, keys: pa.Array, values: pa.Array | Iterable[object]) -> None:
-        self._inner.add_many(keys, self._values.column(values))
+    def add_many(
+        self,
+        keys: pa.Array,
+        values: pa.Array | Iterable[object],
+        *,
+        times: pa.Array | None = None,
+    ) -> None:
+        self._inner.add_many(keys, self._values.column(values), times=times)
 
 
 class CodedMapState(_Coded, MapState[object, object]):
@@ -261,8 +285,13 @@ class CodedMapState(_Coded, MapState[object, object]):
         self._inner.put(self._keys.encode(key), self._values.encode(value))
 
     def put_all(self, entries: Mapping[object, object] | Iterable[tuple[object, object]]) -> None:
+        self._inner.put_all(self._inner.undisturbed(self._encode_pairs, entries))
+
+    def _encode_pairs(
+        self, entries: Mapping[object, object] | Iterable[tuple[object, object]]
+    ) -> list[tuple[object, object]]:
         pairs = entries.items() if isinstance(entries, Mapping) else entries
-        self._inner.put_all([(self._keys.encode(k), self._values.encode(v)) for k, v in pairs])
+        return [(self._keys.encode(key), self._values.encode(value)) for key, value in pairs]
 
     def remove(self, key: object) -> None:
         self._inner.remove(self._keys.encode(key))
@@ -288,8 +317,14 @@ class CodedMapState(_Coded, MapState[object, object]):
     def __len__(self) -> int:
         return len(self._inner)
 
-    def get_many(self, keys: pa.Array, map_keys: pa.Array | Iterable[object]) -> Any:
-        found = self._inner.get_many(keys, self._keys.column(map_keys))
+    def get_many(
+        self,
+        keys: pa.Array,
+        map_keys: pa.Array | Iterable[object],
+        *,
+        times: pa.Array | None = None,
+    ) -> Any:
+        found = self._inner.get_many(keys, self._keys.column(map_keys), times=times)
         return self._decode_all(found.to_pylist()) if self._values.active else found
 
     def put_many(
@@ -297,8 +332,11 @@ class CodedMapState(_Coded, MapState[object, object]):
         keys: pa.Array,
         map_keys: pa.Array | Iterable[object],
         values: pa.Array | Iterable[object],
+        *,
+        times: pa.Array | None = None,
     ) -> None:
-        self._inner.put_many(keys, self._keys.column(map_keys), self._values.column(values))
+        map_column, column = self._keys.column(map_keys), self._values.column(values)
+        self._inner.put_many(keys, map_column, column, times=times)
 
 
 class CodedIterator(MapIterator[Any]):
@@ -389,8 +427,11 @@ class CodedSortedState(_Coded, SortedState[object, object]):
         keys: pa.Array,
         sort_keys: pa.Array | Iterable[object],
         values: pa.Array | Iterable[object],
+        *,
+        times: pa.Array | None = None,
     ) -> None:
-        self._inner.add_many(keys, self._keys.column(sort_keys), self._values.column(values))
+        sort_column, column = self._keys.column(sort_keys), self._values.column(values)
+        self._inner.add_many(keys, sort_column, column, times=times)
 
     def _decoded(self, entry: Entry) -> Entry:
         return self._keys.decode(entry[0]), self._decode_all(entry[1])

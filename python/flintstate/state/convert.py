@@ -8,7 +8,7 @@ through for all but the plainest values, so that every backend takes and gives t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -16,6 +16,16 @@ from flintstate import _core
 from flintstate.errors import InvalidError
 
 Admit: TypeAlias = Callable[[object], object]
+Around: TypeAlias = Callable[..., Any]
+"""Makes a call that may run code of the user's, with its arguments behind it."""
+
+_PLAIN = frozenset([int, float, bool, str, bytes])
+"""To convert these runs nobody's code."""
+
+
+def directly(call: Callable[[object], object], value: object) -> Any:
+    return call(value)
+
 
 VALUE_BYTES_MAX = 127 << 20
 """So many bytes may a value's row have, on every backend: a changelog's record holds no more."""
@@ -30,13 +40,15 @@ def _too_large(size: int) -> InvalidError:
 class ValueType:
     """A type of values: `admit` takes an object in, `release` gives what was admitted out again.
 
-    What `admit` returns is the backend's own: nothing that the caller holds can change it.
+    What `admit` returns is the backend's own: nothing that the caller holds can change it. Where
+    that may run code of the user's, it is done by `around`.
     """
 
-    __slots__ = ("_label", "_rows", "admit", "arrow", "immutable", "release")
+    __slots__ = ("_around", "_label", "_rows", "admit", "arrow", "immutable", "release")
 
-    def __init__(self, arrow: pa.DataType, label: str) -> None:
+    def __init__(self, arrow: pa.DataType, label: str, around: Around = directly) -> None:
         self.arrow = arrow
+        self._around = around
         self._label = label
         try:
             schema = pa.schema([pa.field("value", arrow)])
@@ -45,16 +57,21 @@ class ValueType:
             raise InvalidError(f"{label}: {error}") from None
         self.immutable = _immutable(arrow)
         self.admit: Admit = _fast_path(arrow, self._through_a_row)
-        self.release: Admit = _same if self.immutable else self._through_a_row
+        self.release: Admit = _same if self.immutable else self._rows.copy
 
     def _through_a_row(self, value: object) -> object:
         try:
-            row = self._rows.pack(value)
-            if len(row) > VALUE_BYTES_MAX:
-                raise _too_large(len(row))
-            return self._rows.unpack(row)
+            if value.__class__ in _PLAIN:
+                return self._copied(value)
+            return self._around(self._copied, value)
         except InvalidError as error:
             raise InvalidError(f"{self._label}: {error}") from None
+
+    def _copied(self, value: object) -> object:
+        row = self._rows.pack(value)
+        if len(row) > VALUE_BYTES_MAX:
+            raise _too_large(len(row))
+        return self._rows.unpack(row)
 
     def admit_some(self, value: object) -> object:
         """As `admit`, but None is an error."""

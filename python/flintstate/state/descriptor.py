@@ -19,9 +19,13 @@ BUILT_IN = ("sum", "min", "max", "count", "first", "last", "bit_and", "bit_or", 
 class Ttl:
     """How long a value, a list's element or a map's entry lives: it is expired at time + `ttl`.
 
-    A duration alone means `Ttl(ttl=duration)`. The time is processing time, or the watermark with
-    `event_time`. It is taken when something is created or written, with `refresh_on_read` also when
-    it is read. `return_expired` lets reads return what has expired and is not yet cleaned up.
+    A duration alone means `Ttl(ttl=duration)`. The time is processing time. It is taken when
+    something is created or written, with `refresh_on_read` also when it is read. `return_expired`
+    lets a read return what has expired and is not yet cleaned up: once, since it goes with that.
+
+    With `event_time` it is that of the row (`KeyedBackend.set_event_time`; a stream knows it), and
+    never becomes an earlier one by a write. A value is seen until the row's time, or the
+    watermark if that is later, has come to time + `ttl`.
 
     >>> backend.value_state("seen", pa.int64(), ttl=datetime.timedelta(hours=1))
     """

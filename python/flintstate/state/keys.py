@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from flintstate import _core
 from flintstate.errors import InvalidError
-from flintstate.state.convert import ValueType
+from flintstate.state.convert import Around, ValueType, directly
 
 Token: TypeAlias = Any
 
@@ -27,6 +27,7 @@ class KeyType:
     """
 
     __slots__ = (
+        "_around",
         "_codec",
         "_label",
         "_value",
@@ -46,8 +47,10 @@ class KeyType:
         canonical: bool = False,
         descending: Sequence[str] = (),
         max_parallelism: int = 1,
+        around: Around = directly,
     ) -> None:
         self.columns = columns
+        self._around = around
         self.is_row = len(columns) > 1
         self._label = label
         try:
@@ -60,7 +63,7 @@ class KeyType:
         except InvalidError as error:
             raise InvalidError(f"{label}: {error}") from None
         self.plain = not self.is_row and not descending and _sorts_as_its_bytes(columns[0].type)
-        self._value = ValueType(columns[0].type, label) if self.plain else None
+        self._value = ValueType(columns[0].type, label, around) if self.plain else None
         self.token: Callable[[object], Token] = self._plain_token if self.plain else self._encode
         self.release: Callable[[Token], object] = _same if self.plain else self._codec.decode
         # The key group of the key that a token stands for.
@@ -69,9 +72,14 @@ class KeyType:
         )
 
     @staticmethod
-    def of_user(arrow: pa.DataType, label: str, descending: Sequence[str] = ()) -> KeyType:
+    def of_user(
+        arrow: pa.DataType,
+        label: str,
+        descending: Sequence[str] = (),
+        around: Around = directly,
+    ) -> KeyType:
         """The keys of a map or a sorted state: a struct's fields, or one that can't be None."""
-        return KeyType(user_columns(arrow), label, descending=descending)
+        return KeyType(user_columns(arrow), label, descending=descending, around=around)
 
     @staticmethod
     def of_namespace(arrow: pa.DataType, label: str) -> KeyType:
@@ -87,7 +95,7 @@ class KeyType:
 
     def _encode(self, key: object) -> bytes:
         try:
-            return self._codec.encode(key)
+            return cast(bytes, self._around(self._codec.encode, key))
         except InvalidError as error:
             raise InvalidError(f"{self._label}: {error}") from None
 

@@ -185,6 +185,13 @@ class RocksDbBackend(KeyedBackend):
         while (due := take(until, event_time=event_time)) is not None:
             yield Timer(*due)
 
+    def set_event_time(self, time: Instant | None) -> None:
+        self.native.set_event_time(None if time is None else to_millis(time))
+
+    @property
+    def current_event_time(self) -> int | None:
+        return self.native.event_time
+
     @property
     def current_watermark(self) -> int | None:
         return self._watermark

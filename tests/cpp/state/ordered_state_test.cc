@@ -21,6 +21,11 @@ class OrderedTest : public BackendTest {
     EXPECT_TRUE(scope.ok()) << scope.status().message();
     return scope.ok() ? *scope : nullptr;
   }
+  Moment Now(OrderedTable* table) {
+    auto now = table->BeginMany();
+    EXPECT_TRUE(now.ok()) << now.status().message();
+    return now.ok() ? *now : Moment();
+  }
   // "a=1 b=2": the rows of a range.
   static std::string Show(const RowBlock& rows) {
     std::string text;
@@ -34,7 +39,7 @@ class OrderedTest : public BackendTest {
                    size_t limit = 1000) {
     RowBlock rows;
     bool more = false;
-    Status status = table->Read(Scope(table, key), range, limit, &rows, &more);
+    Status status = table->Peek(Scope(table, key), range, limit, Now(table).horizon, &rows, &more);
     return status.ok() ? Show(rows) : "error: " + status.message();
   }
   std::string Scan(OrderedScan* scan) {
@@ -78,7 +83,7 @@ class RandomPrograms : public OrderedTest, public testing::WithParamInterface<in
 
   void Put(OrderedScope* scope, Model* model) {
     std::string suffix = Suffix(), row = std::to_string(random_());
-    ASSERT_TRUE(table_->Put(scope, suffix, row).ok());
+    ASSERT_TRUE(table_->Put(scope, suffix, row, {}).ok());
     (*model)[suffix] = row;
   }
   void Remove(OrderedScope* scope, Model* model) {
@@ -89,7 +94,7 @@ class RandomPrograms : public OrderedTest, public testing::WithParamInterface<in
   void Get(OrderedScope* scope, Model* model) {
     std::string suffix = Suffix();
     std::string_view row;
-    auto found = table_->Get(scope, suffix, &row);
+    auto found = table_->Get(scope, suffix, {}, &row);
     ASSERT_TRUE(found.ok());
     ASSERT_EQ(*found ? std::string(row) : "none",
               model->contains(suffix) ? (*model)[suffix] : "none");
@@ -101,10 +106,10 @@ class RandomPrograms : public OrderedTest, public testing::WithParamInterface<in
   }
   void ScanWhileAllIsCleared(OrderedScope* scope, Model* model) {
     SuffixRange range = Range();
-    auto scan = table_->Scan(scope, range);
+    auto scan = table_->Scan(scope, range, kNoTime);
     ASSERT_TRUE(scan.ok());
     std::string expected = flint::Show(*model, range);
-    ASSERT_TRUE(table_->Put(scope, Suffix(), "later").ok());
+    ASSERT_TRUE(table_->Put(scope, Suffix(), "later", {}).ok());
     ASSERT_TRUE(table_->Clear(scope, Range()).ok() && table_->Clear(scope).ok());
     model->clear();
     ASSERT_EQ(Scan(scan->get()), expected);
@@ -155,7 +160,7 @@ TEST_F(OrderedTest, AppendsKeepTheirOrderAcrossSpillsAndReopening) {
   OrderedTable* list = OpenOrdered("list", StateKind::kList);
   std::vector<std::string> expected;
   for (int i = 0; i < 300; ++i) {
-    ASSERT_TRUE(list->Append(Scope(list, "a"), {}, std::to_string(i)).ok());
+    ASSERT_TRUE(list->Append(Scope(list, "a"), {}, std::to_string(i), {}).ok());
     expected.push_back(std::to_string(i));
     if (i % 70 == 0) {
       ASSERT_TRUE(backend_->Spill().ok());
@@ -168,7 +173,7 @@ TEST_F(OrderedTest, AppendsKeepTheirOrderAcrossSpillsAndReopening) {
   }
   RowBlock rows;
   bool more = false;
-  ASSERT_TRUE(list->Read(Scope(list, "a"), {}, 1000, &rows, &more).ok());
+  ASSERT_TRUE(list->Peek(Scope(list, "a"), {}, 1000, kNoTime, &rows, &more).ok());
   ASSERT_EQ(rows.size(), expected.size());
   for (size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(RowOf(rows.stored(i)), expected[i]);
 }
@@ -177,7 +182,7 @@ TEST_F(OrderedTest, AnAppendReadsNothing) {
   Open();
   OrderedTable* list = OpenOrdered("list", StateKind::kList);
   for (int i = 0; i < 100; ++i) {
-    ASSERT_TRUE(list->Append(Scope(list, "a"), {}, "x").ok());
+    ASSERT_TRUE(list->Append(Scope(list, "a"), {}, "x", {}).ok());
     ASSERT_TRUE(backend_->Spill().ok());
   }
   EXPECT_EQ(list->metrics().store_reads, 0u);
@@ -187,13 +192,13 @@ TEST_F(OrderedTest, WhatIsAddedAndClearedBetweenTwoCommitsIsNotLogged) {
   options_.changelog = true;
   Open();
   OrderedTable* list = OpenOrdered("list", StateKind::kList);
-  ASSERT_TRUE(list->Append(Scope(list, "a"), {}, "x").ok());
-  ASSERT_TRUE(list->Append(Scope(list, "b"), {}, "y").ok());
+  ASSERT_TRUE(list->Append(Scope(list, "a"), {}, "x", {}).ok());
+  ASSERT_TRUE(list->Append(Scope(list, "b"), {}, "y", {}).ok());
   ASSERT_TRUE(Commit(1));
   ASSERT_TRUE(list->Clear(Scope(list, "c")).ok());
-  for (int i = 0; i < 100; ++i) ASSERT_TRUE(list->Append(Scope(list, "c"), {}, "x").ok());
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(list->Append(Scope(list, "c"), {}, "x", {}).ok());
   ASSERT_TRUE(list->Clear(Scope(list, "c")).ok());
-  ASSERT_TRUE(list->Append(Scope(list, "b"), {}, "z").ok());
+  ASSERT_TRUE(list->Append(Scope(list, "b"), {}, "z", {}).ok());
   ASSERT_TRUE(Commit(2));
   EXPECT_EQ(segments_[2].records.size(), 2u);  // one element, and the next element's number
 }
@@ -203,23 +208,23 @@ TEST_F(OrderedTest, AReplayedListGoesOnBehindItsLastElement) {
   Open();
   OrderedTable* list = OpenOrdered("list", StateKind::kList);
   for (int i = 0; i < 5; ++i)
-    ASSERT_TRUE(list->Append(Scope(list, "a"), {}, BytesRow(std::to_string(i))).ok());
+    ASSERT_TRUE(list->Append(Scope(list, "a"), {}, BytesRow(std::to_string(i)), {}).ok());
   Commit(1);
   for (int i = 5; i < 50; ++i)
-    ASSERT_TRUE(list->Append(Scope(list, "a"), {}, BytesRow(std::to_string(i))).ok());
+    ASSERT_TRUE(list->Append(Scope(list, "a"), {}, BytesRow(std::to_string(i)), {}).ok());
   Commit(2);
   ASSERT_TRUE(list->Clear(Scope(list, "b")).ok());
   ASSERT_TRUE(list->Clear(Scope(list, "a")).ok());
   for (int i = 50; i < 53; ++i)
-    ASSERT_TRUE(list->Append(Scope(list, "a"), {}, BytesRow(std::to_string(i))).ok());
+    ASSERT_TRUE(list->Append(Scope(list, "a"), {}, BytesRow(std::to_string(i)), {}).ok());
   Commit(3);
   Open("copy");
   for (uint8_t number : {1, 2, 3}) ASSERT_TRUE(Replay(number).ok());
   list = OpenOrdered("list", StateKind::kList);
-  ASSERT_TRUE(list->Append(Scope(list, "a"), {}, BytesRow("53")).ok());
+  ASSERT_TRUE(list->Append(Scope(list, "a"), {}, BytesRow("53"), {}).ok());
   RowBlock rows;
   bool more = false;
-  ASSERT_TRUE(list->Read(Scope(list, "a"), {}, 1000, &rows, &more).ok());
+  ASSERT_TRUE(list->Peek(Scope(list, "a"), {}, 1000, kNoTime, &rows, &more).ok());
   std::string text;
   for (size_t i = 0; i < rows.size(); ++i) text.append(RowOf(rows.stored(i)).substr(1)).append(" ");
   EXPECT_EQ(text, "50 51 52 53 ");
@@ -228,9 +233,9 @@ TEST_F(OrderedTest, AReplayedListGoesOnBehindItsLastElement) {
 TEST_F(OrderedTest, ALiveScanEndsWithClosedWhenTheBackendCloses) {
   Open();
   OrderedTable* list = OpenOrdered("list", StateKind::kList);
-  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(list->Append(Scope(list, "a"), {}, "x").ok());
+  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(list->Append(Scope(list, "a"), {}, "x", {}).ok());
   ASSERT_TRUE(backend_->Spill().ok());
-  auto scan = list->Scan(Scope(list, "a"), {});
+  auto scan = list->Scan(Scope(list, "a"), {}, kNoTime);
   ASSERT_TRUE(scan.ok());
   std::string_view suffix, stored;
   ASSERT_TRUE(*(*scan)->Next(&suffix, &stored));
@@ -241,15 +246,15 @@ TEST_F(OrderedTest, ALiveScanEndsWithClosedWhenTheBackendCloses) {
 TEST_F(OrderedTest, AScanThatIsDroppedHalfwayLeavesItsCursorToTheNext) {
   Open();
   OrderedTable* list = OpenOrdered("list", StateKind::kList);
-  for (int i = 0; i < 500; ++i) ASSERT_TRUE(list->Append(Scope(list, "a"), {}, "x").ok());
+  for (int i = 0; i < 500; ++i) ASSERT_TRUE(list->Append(Scope(list, "a"), {}, "x", {}).ok());
   ASSERT_TRUE(backend_->Spill().ok());
   std::string_view suffix, stored;
   for (int round = 0; round < 3; ++round) {
-    auto scan = list->Scan(Scope(list, "a"), {});
+    auto scan = list->Scan(Scope(list, "a"), {}, kNoTime);
     ASSERT_TRUE(scan.ok());
     ASSERT_TRUE(*(*scan)->Next(&suffix, &stored));
     // What the next scan is to see is in the cache, or a drain has made the cursor void.
-    ASSERT_TRUE(list->Append(Scope(list, "a"), {}, "y").ok());
+    ASSERT_TRUE(list->Append(Scope(list, "a"), {}, "y", {}).ok());
     if (round == 1) {
       ASSERT_TRUE(backend_->Spill().ok());
     }
@@ -263,11 +268,11 @@ TEST_F(OrderedTest, ReadAlikeGivesAllRowsBesideTheFirstOfARangeFromEitherSide) {
   Open();
   OrderedTable* map = OpenOrdered("map");
   for (const char* suffix : {"a1", "a2", "b1", "b2", "b3", "c1"}) {
-    ASSERT_TRUE(map->Put(Scope(map, "k"), suffix, "x").ok());
+    ASSERT_TRUE(map->Put(Scope(map, "k"), suffix, "x", {}).ok());
   }
   auto alike = [&](const SuffixRange& range) {
     RowBlock rows;
-    EXPECT_TRUE(map->ReadAlike(Scope(map, "k"), range, 1, &rows).ok());
+    EXPECT_TRUE(map->ReadAlike(Scope(map, "k"), range, 1, {}, &rows).ok());
     return Show(rows);
   };
   EXPECT_EQ(alike({"a2", std::nullopt, false}), "a2=x");
@@ -281,9 +286,9 @@ TEST_F(OrderedTest, ExpiredRowsAreHiddenThenCompactedAway) {
   int64_t now = 1000;
   backend_->context().clock->SetProcessingClock([&] { return now; });
   OrderedTable* map = OpenOrdered("map", StateKind::kMap, TimeToLive{100});
-  ASSERT_TRUE(map->Put(Scope(map, "a"), "k", "old").ok());
+  ASSERT_TRUE(map->Put(Scope(map, "a"), "k", "old", Now(map)).ok());
   now = 1050;
-  ASSERT_TRUE(map->Put(Scope(map, "a"), "l", "new").ok());
+  ASSERT_TRUE(map->Put(Scope(map, "a"), "l", "new", Now(map)).ok());
   EXPECT_EQ(Read(map, "a"), "k=old l=new");
   now = 1100;
   EXPECT_EQ(Read(map, "a"), "l=new");
@@ -294,6 +299,40 @@ TEST_F(OrderedTest, ExpiredRowsAreHiddenThenCompactedAway) {
   map->expiry().Set({});
   map->Forget();
   EXPECT_EQ(Read(map, "a"), "l=new");
+}
+
+TEST_F(OrderedTest, WhatExpiredForOneRowStaysUntilTheWatermarkSaysThatItIsGone) {
+  Open();
+  StateClock& clock = *backend_->context().clock;
+  OrderedTable* map = OpenOrdered("map", StateKind::kMap, TimeToLive{100, TimeDomain::kEvent});
+  auto compact = [&] {
+    ASSERT_TRUE(backend_->Spill().ok());
+    ASSERT_TRUE(backend_->context().database->Flush().ok());
+    ASSERT_TRUE(backend_->context().database->Compact(map->entry().family).ok());
+  };
+  for (int64_t time : {-1000, -950}) {
+    clock.SetRowTime(time);
+    ASSERT_TRUE(map->Put(Scope(map, "a"), std::to_string(time), "x", Now(map)).ok());
+  }
+  clock.SetRowTime(-900);
+  EXPECT_EQ(Read(map, "a"), "-950=x");
+  compact();
+  clock.SetRowTime(-901);
+  EXPECT_EQ(Read(map, "a"), "-1000=x -950=x");
+  clock.AdvanceWatermark(-900);
+  compact();
+  map->expiry().Set({});
+  map->Forget();
+  EXPECT_EQ(Read(map, "a"), "-950=x");
+}
+
+TEST_F(OrderedTest, WithoutARowsTimeNothingIsWrittenByEventTime) {
+  Open();
+  OrderedTable* map = OpenOrdered("map", StateKind::kMap, TimeToLive{100, TimeDomain::kEvent});
+  OrderedScope* scope = Scope(map, "a");
+  EXPECT_EQ(map->Put(scope, "k", "x", Now(map)).kind(), ErrorKind::kInvalid);
+  EXPECT_EQ(map->Append(scope, "k", "x", Now(map)).kind(), ErrorKind::kInvalid);
+  EXPECT_EQ(Read(map, "a"), "");
 }
 
 TEST(SuffixRanges, TouchingRangesBecomeOne) {

@@ -138,12 +138,14 @@ class Restored:
             return
         key = self._inner.current_key if self._key_set else None
         watermark = self._inner.current_watermark
+        event_time = self._inner.current_event_time
         namespaces = {name: state.namespace for name, state in self.states.items()}
         self._place.move()
         if self._key_set:
             self._inner.set_key(key)
         if watermark is not None:
             self._place.set_watermark(watermark)
+        self._inner.set_event_time(event_time)
         for name, (kind, args, options) in self._declared.items():
             self.states[name] = getattr(self._inner, kind)(name, *args, **options)
             self.states[name].set_namespace(namespaces[name])

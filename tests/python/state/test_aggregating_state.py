@@ -69,6 +69,20 @@ def test_the_accumulator_comes_as_its_type_gives_it(backend: KeyedBackend) -> No
     assert state.get() == 3.0
 
 
+def test_none_reaches_the_function(backend: KeyedBackend) -> None:
+    class Nones(Mean):
+        def add(self, value: object, acc: object) -> tuple[float, int]:
+            return (0.0, acc[1] + (value is None))
+
+        def get_result(self, acc: object) -> object:
+            return acc[1]
+
+    state = backend.aggregating_state("a", Nones(), accumulator=SUM_AND_COUNT)
+    for value in (None, 1.0, None):
+        state.add(value)
+    assert state.get() == 2
+
+
 def test_an_accumulator_may_be_mutable(backend: KeyedBackend) -> None:
     state = backend.aggregating_state("a", Collect(), accumulator=pa.list_(pa.int64()))
     for value in (3, 1, 2):

@@ -196,6 +196,87 @@ def test_expired_values_may_be_returned_until_they_are_cleaned_up(
     assert state.value() == 2
 
 
+def test_an_expired_value_is_returned_once_at_most(timed: KeyedBackend, clock: Any) -> None:
+    ttl = Ttl(ttl=TEN_SECONDS, return_expired=True)
+    value = timed.value_state("v", pa.int64(), ttl=ttl)
+    words = timed.list_state("l", pa.string(), ttl=ttl)
+    seen = timed.map_state("m", pa.string(), pa.int64(), ttl=ttl)
+    total = timed.reducing_state("r", pa.int64(), lambda a, b: a + b, ttl=ttl)
+    events = timed.sorted_state("s", pa.int64(), pa.string(), ttl=ttl)
+    reads: list[Any] = [
+        lambda: value.value(), lambda: words.get(), lambda: total.get(),
+        lambda: seen.get("a"), lambda: list(seen.items()), lambda: seen.contains("a"),
+        lambda: events.values_at(1), lambda: events.first_entry(),
+        lambda: list(events.read_range_from(0)),
+        lambda: value.get_many(pa.array(["ada"])).to_pylist(),
+        lambda: words.get_many(pa.array(["ada"])).to_pylist(),
+    ]  # fmt: skip
+    for read in reads:
+        value.update(1)
+        words.add("x")
+        total.add(1)
+        seen.put("a", 1)
+        events.add(1, "x")
+        alive = read()
+        clock.now += 10 * SECOND
+        empty = [None, [], False, [None], [[]]]
+        assert read() in [alive, *empty]
+        assert read() in empty
+        for state in (value, words, total, seen, events):
+            state.clear()
+
+
+def test_what_has_expired_is_in_no_entries_even_where_reads_return_it(
+    timed: KeyedBackend, clock: Any
+) -> None:
+    state = timed.value_state("v", pa.int64(), ttl=Ttl(ttl=TEN_SECONDS, return_expired=True))
+    state.update(1)
+    clock.now += 10 * SECOND
+    assert list(timed.keys("v")) == []
+    rows = pa.RecordBatchReader.from_stream(timed.entries("v")).read_all()
+    assert rows.num_rows == 0
+
+
+def test_an_iteration_that_is_given_up_refreshes_what_it_returned_alone(
+    timed: KeyedBackend, clock: Any
+) -> None:
+    ttl = Ttl(ttl=TEN_SECONDS, refresh_on_read=True)
+    seen = timed.map_state("m", pa.int64(), pa.int64(), ttl=ttl)
+    events = timed.sorted_state("s", pa.int64(), pa.int64(), ttl=ttl)
+    for number in range(3):
+        seen.put(number, number)
+        events.add(number, number)
+    clock.now += 9 * SECOND
+    items, entries = seen.items(), events.read_range_from(0)
+    assert (next(items), next(entries)) == ((0, 0), (0, [0]))
+    del items, entries
+    clock.now += 1 * SECOND
+    assert list(seen.keys()) == [0]
+    assert list(events.read_range_from(0)) == [(0, [0])]
+
+
+def test_a_look_whether_a_map_is_empty_refreshes_nothing(timed: KeyedBackend, clock: Any) -> None:
+    seen = timed.map_state(
+        "m", pa.int64(), pa.int64(), ttl=Ttl(ttl=TEN_SECONDS, refresh_on_read=True)
+    )
+    seen.put(1, 1)
+    clock.now += 9 * SECOND
+    assert not seen.is_empty()
+    assert len(seen) == 1
+    clock.now += 1 * SECOND
+    assert seen.is_empty()
+    assert len(seen) == 0
+
+
+def test_reading_many_keys_refreshes_as_reading_one_does(timed: KeyedBackend, clock: Any) -> None:
+    state = timed.value_state("v", pa.int64(), ttl=Ttl(ttl=TEN_SECONDS, refresh_on_read=True))
+    state.update(1)
+    clock.now += 9 * SECOND
+    assert state.get_many(pa.array(["ada", "ada"])).to_pylist() == [1, 1]
+    clock.now += 9 * SECOND
+    assert state.value() == 1
+
+
 def test_defaults_do_not_apply_to_expired_values(timed: KeyedBackend, clock: Any) -> None:
     state = timed.value_state("v", pa.int64(), default=7, ttl=TEN_SECONDS)
     state.update(1)
@@ -234,27 +315,6 @@ def test_expired_sources_are_not_merged(timed: KeyedBackend, clock: Any) -> None
     total.add(5)
     total.merge_namespaces("w2", ["w1"])
     assert total.get() == 5
-
-
-def test_event_time_is_the_watermark(timed: KeyedBackend, clock: Any) -> None:
-    state = timed.value_state("v", pa.int64(), ttl=Ttl(ttl=TEN_SECONDS, event_time=True))
-    list(timed.advance_watermark(1000))
-    state.update(1)
-    clock.now += 1_000_000
-    list(timed.advance_watermark(10_999))
-    assert state.value() == 1
-    list(timed.advance_watermark(11_000))
-    assert state.value() is None
-
-
-def test_what_is_written_before_the_first_watermark_stays(timed: KeyedBackend) -> None:
-    state = timed.value_state("v", pa.int64(), ttl=Ttl(ttl=TEN_SECONDS, event_time=True))
-    state.update(1)
-    list(timed.advance_watermark(10**12))
-    assert state.value() == 1
-    state.update(2)
-    list(timed.advance_watermark(10**12 + 10_000))
-    assert state.value() is None
 
 
 def test_batches_see_what_has_not_expired(timed: KeyedBackend, clock: Any) -> None:

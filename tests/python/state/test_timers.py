@@ -7,7 +7,8 @@ import datetime as dt
 import pyarrow as pa
 import pytest
 
-from flintstate import InvalidError, KeyedBackend
+from flintstate import ClosedError, InvalidError, KeyedBackend, _core
+from flintstate.state.backend import key_columns
 
 
 def test_a_timer_fires_when_the_watermark_is_at_its_time(backend: KeyedBackend) -> None:
@@ -113,6 +114,47 @@ def test_the_watermark_never_goes_back(backend: KeyedBackend) -> None:
     backend.register_event_time_timer(7)
     assert [timer.time for timer in backend.advance_watermark(5)] == [7]
     assert backend.current_watermark == 10
+
+
+@pytest.mark.parametrize("domain", ["event", "processing"])
+def test_the_first_and_the_last_time_there_are_can_be_a_timers(
+    backend: KeyedBackend, domain: str
+) -> None:
+    register = getattr(backend, f"register_{domain}_time_timer")
+    advance = {"event": backend.advance_watermark, "processing": backend.advance_processing_time}
+    first, last = -(2**63), 2**63 - 1
+    for time in (last, first, last, 7):
+        register(time)
+    assert getattr(backend, f"next_{domain}_time_timer")() == first
+    assert [timer.time for timer in advance[domain](last - 1)] == [first, 7]
+    assert getattr(backend, f"next_{domain}_time_timer")() == last
+    assert [timer.time for timer in advance[domain](last)] == [last]
+    assert getattr(backend, f"next_{domain}_time_timer")() is None
+    register(5)
+    assert [timer.time for timer in advance[domain](last)] == [5]
+
+
+def test_timers_of_one_time_fire_by_key_group_then_key_then_namespace(open_backend: object) -> None:
+    backend = open_backend(timer_namespace=pa.int64())  # type: ignore[operator]
+    keys = [f"user-{i}" for i in range(40)]
+    group_of = _core.KeyCodec(key_columns(pa.string()), canonical=True, max_parallelism=128).group
+    for key in keys:
+        backend.set_key(key)
+        for space in (2, None, 1):
+            backend.register_event_time_timer(5, namespace=space)
+    fired = [(timer.key, timer.namespace) for timer in backend.advance_watermark(5)]
+    in_order = sorted(keys, key=lambda key: (group_of(key), key.encode()))
+    assert fired == [(key, space) for key in in_order for space in (None, 1, 2)]
+
+
+def test_a_backend_that_is_closed_while_timers_fire_says_so(backend: KeyedBackend) -> None:
+    backend.register_event_time_timer(1)
+    backend.register_event_time_timer(2)
+    timers = backend.advance_watermark(5)
+    next(timers)
+    backend.close()
+    with pytest.raises(ClosedError):
+        next(timers)
 
 
 def test_timers_have_namespaces(backend: KeyedBackend, open_backend: object) -> None:

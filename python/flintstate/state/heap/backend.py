@@ -61,6 +61,7 @@ class HeapBackend(KeyedBackend):
         self._key_groups = key_groups
         self._clock = clock or system_clock
         self._watermark: int | None = None
+        self._event_time: int | None = None
         self._closed = False
         self._key: Token = None
         self._group = _NO_GROUP
@@ -130,13 +131,16 @@ class HeapBackend(KeyedBackend):
 
     def keys(self, state: State | str, namespace: object = None) -> Iterator[object]:
         found = self._known(state)
-        wanted = found.namespace_token(namespace)
+        return self._keys_of(found, found.namespace_token(namespace), found.moment().horizon)
+
+    def _keys_of(self, found: HeapKind, wanted: Token, horizon: int) -> Iterator[object]:
         for group in self._key_groups:
+            self._check_open()
             tokens = [
                 address if found._flat else cast(tuple[Token, Token], address)[1]
                 for address, cell in found._shards[group].items()
                 if found._flat or cast(tuple[Token, Token], address)[0] == wanted
-                if found.seen(cell) is not None
+                if found.alive(cell, horizon) is not None
             ]
             for token in sorted(tokens, key=self._key_type.encoded):
                 yield self._key_type.release(token)
@@ -216,22 +220,33 @@ class HeapBackend(KeyedBackend):
         self._check_open()
         now = to_millis(time)
         self._watermark = now if self._watermark is None else max(now, self._watermark)
-        return self._fire(self._event_timers, self._watermark)
+        return self._fire(self._event_timers, self._watermark, event_time=True)
 
     def advance_processing_time(self, time: Instant | None = None) -> Iterator[Timer]:
         self._check_open()
         now = self._clock() if time is None else to_millis(time)
-        return self._fire(self._processing_timers, now)
+        return self._fire(self._processing_timers, now, event_time=False)
 
-    def _fire(self, timers: HeapTimers, until: int) -> Iterator[Timer]:
+    def _fire(self, timers: HeapTimers, until: int, *, event_time: bool) -> Iterator[Timer]:
         for time, group, key, namespace in timers.due(until):
             self._key, self._group = key, group
+            self._event_time = time if event_time else self._watermark
             space = self._timer_namespace
             yield Timer(
                 time,
                 self._key_type.release(key),
                 None if space is None else space.release(namespace),
             )
+        self._check_open()
+        self._event_time = None
+
+    def set_event_time(self, time: Instant | None) -> None:
+        self._check_open()
+        self._event_time = None if time is None else to_millis(time)
+
+    @property
+    def current_event_time(self) -> int | None:
+        return self._event_time
 
     @property
     def current_watermark(self) -> int | None:

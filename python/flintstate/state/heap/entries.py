@@ -23,7 +23,7 @@ def entries_of(state: HeapKind, key_type: KeyType, key_groups: range) -> pa.Reco
         fields.append(pa.field("namespace", state.descriptor.namespace))
     fields += [pa.field(name, arrow) for name, arrow in state.column_types()]
     schema = pa.schema(fields)
-    rows = _rows(state, key_type, key_groups)
+    rows = _rows(state, key_type, key_groups, state.moment().horizon)
     return pa.RecordBatchReader.from_batches(schema, _batches(rows, schema))
 
 
@@ -46,14 +46,15 @@ def _batch(rows: list[Row], schema: pa.Schema) -> pa.RecordBatch:
     return pa.record_batch(columns, schema=schema)
 
 
-def _rows(state: HeapKind, key_type: KeyType, key_groups: range) -> Iterator[Row]:
+def _rows(state: HeapKind, key_type: KeyType, key_groups: range, horizon: int) -> Iterator[Row]:
     def place(address: object) -> tuple[bytes, bytes]:
         key, namespace = _parts(state, address)
         return key_type.encoded(key), state.namespace_bytes(namespace)
 
     for group in key_groups:
+        state._backend._check_open()
         for address, whole in sorted(state._shards[group].items(), key=lambda item: place(item[0])):
-            cell = state.seen(whole)
+            cell = state.alive(whole, horizon)
             if cell is None:
                 continue
             token, namespace = _parts(state, address)

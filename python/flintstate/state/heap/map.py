@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import pyarrow as pa
@@ -11,6 +11,7 @@ from flintstate.errors import InvalidError
 from flintstate.state.api import ABSENT, MapIterator, MapState
 from flintstate.state.convert import ValueType
 from flintstate.state.descriptor import StateDescriptor, Ttl
+from flintstate.state.heap.moment import Moment, Pair
 from flintstate.state.heap.state import HeapState
 from flintstate.state.heap.table import MapCell, Table
 from flintstate.state.keys import KeyType, Token, array_of, rows
@@ -31,8 +32,10 @@ class HeapMapState(HeapState, MapState[object, object]):
     ) -> None:
         super().__init__(backend, descriptor, table, ttl)
         assert descriptor.user_key is not None
-        self._key_type = KeyType.of_user(descriptor.user_key, f"{self} key")
-        self._type = ValueType(descriptor.value, f"{self} value")
+        self._key_type = KeyType.of_user(
+            descriptor.user_key, f"{self} key", around=self.undisturbed
+        )
+        self._type = ValueType(descriptor.value, f"{self} value", self.undisturbed)
 
     # -- One entry ---------------------------------------------------------------------------------
 
@@ -49,7 +52,7 @@ class HeapMapState(HeapState, MapState[object, object]):
     def put(self, key: object, value: object) -> None:
         cell_key, admitted = self._key_type.token(key), self._admit(value)
         self._reading()
-        self._put(cell_key, admitted)
+        self._put_at(cell_key, admitted, None if self._ttl is None else self.writing_moment())
 
     def remove(self, key: object) -> None:
         self._remove(self._key_type.token(key))
@@ -62,40 +65,50 @@ class HeapMapState(HeapState, MapState[object, object]):
 
     def _find(self, token: Token) -> object:
         self.reads += 1
+        if self._ttl is None:
+            cell = self._cell()
+            return ABSENT if cell is None else cell.get(token, ABSENT)
+        now = self.moment()
         cell = self._cell()
         found = ABSENT if cell is None else cell.get(token, ABSENT)
-        if self._ttl is None:
-            return found
-        self._sweep()
-        if found is ABSENT:
-            return ABSENT
-        return self._find_stamped(token, cast(tuple[int | None, object], found))
+        if found is not ABSENT:
+            found = self._take(token, cast(Pair, found), now)
+        self._sweep(now)
+        return found
 
-    def _find_stamped(self, token: Token, found: tuple[int | None, object]) -> object:
+    def _take(self, token: Token, found: Pair, now: Moment) -> object:
         assert self._ttl is not None
-        horizon = self._horizon()
-        if found[0] is not None and horizon is not None and found[0] <= horizon:
-            return found[1] if self._ttl.return_expired else ABSENT
-        if self._ttl.refresh_on_read:
-            self._own_cell()[token] = (self._stamp(), found[1])
-        return found[1]
+        stamp, value = found
+        if not now.sees(stamp):
+            if not self._ttl.return_expired:
+                return ABSENT
+            self._drop(token)
+        elif self._ttl.refresh_on_read:
+            self._own_cell()[token] = (now.over(stamp), value)
+        return value
 
     def _put(self, token: Token, value: object) -> None:
+        self._put_at(token, value, None if self._ttl is None else self.writing_moment())
+
+    def _put_at(self, token: Token, value: object, now: Moment | None) -> None:
         self.writes += 1
         cell = self._own_cell()
         if token not in cell:
             cell.ordered = None
-        if self._ttl is None:
+        if now is None:
             cell[token] = value
-        else:
-            cell[token] = (self._stamp(), value)
-            self._sweep()
+            return
+        before = cast(Pair | None, cell.get(token))
+        cell[token] = (now.stamp if before is None else now.over(before[0]), value)
+        self._sweep(now)
 
     def _remove(self, token: Token) -> None:
         self.writes += 1
         cell = self._cell()
-        if cell is None or token not in cell:
-            return
+        if cell is not None and token in cell:
+            self._drop(token)
+
+    def _drop(self, token: Token) -> None:
         cell = self._own_cell()
         del cell[token]
         cell.ordered = None
@@ -115,11 +128,17 @@ class HeapMapState(HeapState, MapState[object, object]):
     # -- All entries -------------------------------------------------------------------------------
 
     def put_all(self, entries: Entries) -> None:
-        pairs = entries.items() if isinstance(entries, Mapping) else entries
-        admitted = [(self._key_type.token(key), self._admit(value)) for key, value in pairs]
         self._reading()
+        admitted = self.undisturbed(self._admit_all, entries)
+        if not admitted:
+            return
+        now = None if self._ttl is None else self.writing_moment()
         for token, value in admitted:
-            self._put(token, value)
+            self._put_at(token, value, now)
+
+    def _admit_all(self, entries: Entries) -> list[tuple[Token, object]]:
+        pairs = entries.items() if isinstance(entries, Mapping) else entries
+        return [(self._key_type.token(key), self._admit(value)) for key, value in pairs]
 
     def items(self) -> MapIterator[tuple[object, object]]:
         release_key, release = self._key_type.release, self._type.release
@@ -132,23 +151,42 @@ class HeapMapState(HeapState, MapState[object, object]):
         return HeapMapIterator(self, lambda _, value: self._type.release(value))
 
     def is_empty(self) -> bool:
-        return next(self.keys(), ABSENT) is ABSENT
+        return next(self._living(), None) is None
 
     def __len__(self) -> int:
-        return sum(1 for _ in self.keys())
+        return sum(1 for _ in self._living())
+
+    def _living(self) -> Iterator[bool]:
+        """One for each entry that lives."""
+        now = self.moment()
+        cell: dict[Token, object] = self._cell() or {}
+        if self._ttl is None:
+            return (True for _ in cell)
+        return (True for stamp, _ in cast(dict[Token, Pair], cell).values() if now.sees(stamp))
 
     # -- Many keys ---------------------------------------------------------------------------------
 
-    def get_many(self, keys: pa.Array, map_keys: pa.Array) -> pa.Array:
+    def get_many(
+        self, keys: pa.Array, map_keys: pa.Array, *, times: pa.Array | None = None
+    ) -> pa.Array:
         tokens = self._key_type.tokens(map_keys, like=keys)
-        found = [self._get(tokens[i], None) for i in self._at_each(keys)]
-        return array_of(found, self.descriptor.value)
+        each = self._at_each(keys, self._times(times, keys))
+        return array_of([self._get(tokens[i], None) for i in each], self.descriptor.value)
 
-    def put_many(self, keys: pa.Array, map_keys: pa.Array, values: pa.Array) -> None:
+    def put_many(
+        self,
+        keys: pa.Array,
+        map_keys: pa.Array,
+        values: pa.Array,
+        *,
+        times: pa.Array | None = None,
+    ) -> None:
         given = rows(values, self.descriptor.value, f"{self} value", like=keys)
         tokens = self._key_type.tokens(map_keys, like=keys)
         admitted = [self._admit(value) for value in given]
-        for i in self._at_each(keys):
+        at = self._times(times, keys)
+        self._check_dated(at, tokens)
+        for i in self._at_each(keys, at):
             self._put(tokens[i], admitted[i])
 
     # -- Cells -------------------------------------------------------------------------------------
@@ -158,11 +196,11 @@ class HeapMapState(HeapState, MapState[object, object]):
         return MapCell(self._backend._epoch, {k: (None, v) for k, v in entries.items()})
 
     def _unstamped(self, cell: object) -> object:
-        entries = cast(dict[Token, tuple[object, object]], cell)
+        entries = cast(dict[Token, Pair], cell)
         return MapCell(self._backend._epoch, {k: v for k, (_, v) in entries.items()})
 
     def _alive(self, cell: object, horizon: int) -> object:
-        entries = cast(dict[Token, tuple[int | None, object]], cell)
+        entries = cast(dict[Token, Pair], cell)
         rest: dict[Token, object] = {
             k: pair for k, pair in entries.items() if pair[0] is None or pair[0] > horizon
         }
@@ -191,13 +229,13 @@ class HeapMapIterator(MapIterator[E]):
         cell = state._cell()
         self._state = state
         self._make = make
-        self._place = (state._backend._key, state._backend._group, state._namespace)
+        self._place = state._place()
         self._tokens = iter([] if cell is None else cell.in_order())
         self._last: Token = ABSENT
 
     def __next__(self) -> E:
         for token in self._tokens:
-            found = self._at_place(self._state._find, token)
+            found = self._state._at(self._place, self._state._find, token)
             if found is not ABSENT:
                 self._last = token
                 return self._make(token, found)
@@ -205,25 +243,12 @@ class HeapMapIterator(MapIterator[E]):
         raise StopIteration
 
     def remove(self) -> None:
-        self._at_place(self._state._remove, self._taken("remove"))
+        self._state._at(self._place, self._state._remove, self._taken("remove"))
         self._last = ABSENT
 
     def set_value(self, value: object) -> None:
-        token = self._taken("write")
-        self._at_place(self._state._put, token, self._state._admit(value))
-
-    def _at_place(self, call: Callable[..., object], *arguments: object) -> object:
-        """Calls it at the key, group and namespace that the iterator began with."""
-        state, backend = self._state, self._state._backend
-        before = (backend._key, backend._group, state._namespace)
-        if before == self._place:
-            return call(*arguments)
-        backend._check_open()
-        backend._key, backend._group, state._namespace = self._place
-        try:
-            return call(*arguments)
-        finally:
-            backend._key, backend._group, state._namespace = before
+        admitted = self._state._admit(value)
+        self._state._at(self._place, self._state._put, self._taken("write"), admitted)
 
     def _taken(self, what: str) -> Token:
         if self._last is ABSENT:

@@ -10,10 +10,11 @@ import pyarrow as pa
 from flintstate.state.api import AggregateFunction, AggregatingState, ReducingState, ValueState
 from flintstate.state.convert import ValueType
 from flintstate.state.descriptor import StateDescriptor, Ttl
+from flintstate.state.heap.moment import Moment, Pair
 from flintstate.state.heap.reduce import built_in
 from flintstate.state.heap.state import HeapState
 from flintstate.state.heap.table import Shard, Table
-from flintstate.state.keys import array_of, rows
+from flintstate.state.keys import Token, array_of, rows
 
 if TYPE_CHECKING:
     from flintstate.state.heap.backend import HeapBackend
@@ -28,43 +29,50 @@ class SingleCell(HeapState):
         self, backend: HeapBackend, descriptor: StateDescriptor, table: Table, ttl: Ttl | None
     ) -> None:
         super().__init__(backend, descriptor, table, ttl)
-        self._type = ValueType(descriptor.value, f"{self} value")
+        self._type = ValueType(descriptor.value, f"{self} value", self.undisturbed)
 
     def _read(self) -> object:
         """What is stored; None where there is nothing to be seen."""
         self.reads += 1
-        cell = self._reading().get(self._address())
         if self._ttl is None:
-            return cell
-        self._sweep()
-        return None if cell is None else self._read_stamped(cast(tuple[int | None, object], cell))
+            return self._reading().get(self._address())
+        now = self.moment()
+        cell = self._reading().get(self._address())
+        value = None if cell is None else self._take(cast(Pair, cell), now)
+        self._sweep(now)
+        return value
 
-    def _read_stamped(self, cell: tuple[int | None, object]) -> object:
+    def _take(self, cell: Pair, now: Moment) -> object:
         assert self._ttl is not None
         stamp, value = cell
-        horizon = self._horizon()
-        if stamp is not None and horizon is not None and stamp <= horizon:
-            return value if self._ttl.return_expired else None
-        if self._ttl.refresh_on_read:
-            self._writing()[self._address()] = (self._stamp(), value)
+        if not now.sees(stamp):
+            if not self._ttl.return_expired:
+                return None
+            del self._writing()[self._address()]
+        elif self._ttl.refresh_on_read:
+            self._writing()[self._address()] = (now.over(stamp), value)
         return value
 
     def _write(self, value: object) -> None:
-        self.writes += 1
         if self._ttl is None:
+            self.writes += 1
             self._writing()[self._address()] = value
-        else:
-            self._writing()[self._address()] = (self._stamp(), value)
-            self._sweep()
+            return
+        now = self.writing_moment()
+        shard, address = self._writing(), self._address()
+        before = cast(Pair | None, shard.get(address))
+        self.writes += 1
+        shard[address] = (now.stamp if before is None else now.over(before[0]), value)
+        self._sweep(now)
 
     def _with_stamps(self, cell: object) -> object:
         return (None, cell)
 
     def _unstamped(self, cell: object) -> object:
-        return cast(tuple[object, object], cell)[1]
+        return cast(Pair, cell)[1]
 
     def _alive(self, cell: object, horizon: int) -> object:
-        stamp = cast(tuple[int | None, object], cell)[0]
+        stamp = cast(Pair, cell)[0]
         return None if stamp is not None and stamp <= horizon else cell
 
     def columns(self, cell: object) -> list[tuple[object, ...]]:
@@ -128,20 +136,23 @@ class HeapValueState(SingleCell, ValueState[object]):
             self.writes += 1
             shard[backend._key if self._flat else (self._namespace, backend._key)] = admitted
 
-    def get_many(self, keys: pa.Array) -> pa.Array:
-        return array_of([self.value() for _ in self._at_each(keys)], self.descriptor.value)
+    def get_many(self, keys: pa.Array, *, times: pa.Array | None = None) -> pa.Array:
+        each = self._at_each(keys, self._times(times, keys))
+        return array_of([self.value() for _ in each], self.descriptor.value)
 
-    def put_many(self, keys: pa.Array, values: pa.Array) -> None:
+    def put_many(self, keys: pa.Array, values: pa.Array, *, times: pa.Array | None = None) -> None:
         given = rows(values, self.descriptor.value, f"{self} value", like=keys)
         for value in given:
             if value is not None:
                 self._admit(value)
-        for i in self._at_each(keys):
+        at = self._times(times, keys)
+        self._check_dated(at, given)
+        for i in self._at_each(keys, at):
             self.update(given[i])
 
 
 class HeapReducingState(SingleCell, ReducingState[object]):
-    __slots__ = ("_admit_result", "_function")
+    __slots__ = ("_admit", "_function", "_release")
 
     def __init__(
         self,
@@ -156,34 +167,48 @@ class HeapReducingState(SingleCell, ReducingState[object]):
             self._function = built_in(function, descriptor.value, str(self))
         else:
             self._function = function
+        self._admit, self._release = self._type.admit_some, self._type.release
 
     def get(self) -> object:
         return self._type.release(self._read())
 
     def add(self, value: object) -> None:
-        self._reading()
-        value = self._first(self._type.admit_some(value))
+        value = self._admit(value)
+        if self.descriptor.function == "count":
+            value = 1
         before = self._read()
-        self._write(value if before is None else self._reduce(before, value))
-
-    def _first(self, value: object) -> object:
-        return 1 if self.descriptor.function == "count" else value
+        if before is None:
+            return self._write(value)
+        backend, writes = self._backend, self.writes
+        key, group, namespace = backend._key, backend._group, self._namespace
+        value = self._reduce(before, value)
+        if (  # as `undisturbed`, written out: each value comes here
+            backend._key is not key
+            or backend._group != group
+            or self._namespace is not namespace
+            or self.writes != writes
+        ):
+            self._check_still_at((key, group, namespace), writes)
+        self._write(value)
 
     def _reduce(self, a: object, b: object) -> object:
-        result = self._function(self._type.release(a), self._type.release(b))
-        return self._type.admit_some(result)
+        release = self._release
+        return self._admit(self._function(release(a), release(b)))
 
     def merge_namespaces(self, target: object, sources: Iterable[object]) -> None:
         _merge(self, target, sources, self._reduce)
 
-    def get_many(self, keys: pa.Array) -> pa.Array:
-        return array_of([self.get() for _ in self._at_each(keys)], self.descriptor.value)
+    def get_many(self, keys: pa.Array, *, times: pa.Array | None = None) -> pa.Array:
+        each = self._at_each(keys, self._times(times, keys))
+        return array_of([self.get() for _ in each], self.descriptor.value)
 
-    def add_many(self, keys: pa.Array, values: pa.Array) -> None:
+    def add_many(self, keys: pa.Array, values: pa.Array, *, times: pa.Array | None = None) -> None:
         given = rows(values, self.descriptor.value, f"{self} value", like=keys)
         for value in given:
             self._type.admit_some(value)
-        for i in self._at_each(keys):
+        at = self._times(times, keys)
+        self._check_dated(at, given)
+        for i in self._at_each(keys, at):
             self.add(given[i])
 
 
@@ -208,13 +233,14 @@ class HeapAggregatingState(SingleCell, AggregatingState[object, object]):
         return self._function.get_result(self._type.release(accumulator))
 
     def add(self, value: object) -> None:
+        self._reading()
         before = self._read()
+        self._write(self.undisturbed(self._added, value, before))
+
+    def _added(self, value: object, before: object) -> object:
         if before is None:
-            accumulator = self._type.admit_some(self._function.create_accumulator())
-        else:
-            accumulator = before
-        result = self._function.add(value, self._type.release(accumulator))
-        self._write(self._type.admit_some(result))
+            before = self._type.admit_some(self._function.create_accumulator())
+        return self._type.admit_some(self._function.add(value, self._type.release(before)))
 
     def merge_namespaces(self, target: object, sources: Iterable[object]) -> None:
         _merge(self, target, sources, self._merged)
@@ -232,25 +258,40 @@ def _merge(
 ) -> None:
     """Works the result out before anything is changed; its stamp is the newest of the parts'."""
     backend = state._backend
-    shard = state._reading()
-    into = state.namespace_token(target)
-    others = [
-        token for token in dict.fromkeys(map(state.namespace_token, sources)) if token != into
-    ]
-    total: object = None
-    stamps: list[int] = []
-    for token in [into, *others]:
-        cell = shard.get((token, backend._key)) if not state._flat else shard.get(backend._key)
-        if cell is None or state.seen(cell) is None:
-            continue
-        if state._ttl is not None:
-            stamp, cell = cast(tuple[int | None, object], cell)
-            stamps += [] if stamp is None else [stamp]
-        total = cell if total is None else combine(total, cell)
+    state._reading()
+
+    def tokens() -> tuple[Token, list[Token]]:
+        into = state.namespace_token(target)
+        found = dict.fromkeys(map(state.namespace_token, sources))
+        return into, [token for token in found if token != into]
+
+    into, others = state.undisturbed(tokens)
+    now = state.moment()
+    total, newest = state.undisturbed(_total, state, [into, *others], now, combine)
     state.writes += 1
     writing: Shard = state._writing()
     for token in others:
         writing.pop((token, backend._key), None)
     if total is not None and others:
-        newest = max(stamps, default=None)
         writing[(into, backend._key)] = total if state._ttl is None else (newest, total)
+
+
+def _total(
+    state: SingleCell,
+    tokens: list[Token],
+    now: Moment,
+    combine: Callable[[object, object], object],
+) -> tuple[object, int | None]:
+    """What some namespaces of the current key hold, in one, and the newest of its stamps."""
+    total: object = None
+    stamps: list[int] = []
+    for token in tokens:
+        key = state._backend._key
+        cell = state._reading().get(key if state._flat else (token, key))
+        if cell is None or state.alive(cell, now.horizon) is None:
+            continue
+        if state._ttl is not None:
+            stamp, cell = cast(Pair, cell)
+            stamps += [] if stamp is None else [stamp]
+        total = cell if total is None else combine(total, cell)
+    return total, max(stamps, default=None)

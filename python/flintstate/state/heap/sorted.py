@@ -12,8 +12,9 @@ from flintstate.errors import InvalidError
 from flintstate.state.api import SortedState
 from flintstate.state.convert import ValueType
 from flintstate.state.descriptor import StateDescriptor, Ttl
+from flintstate.state.heap.moment import TIMELESS, Moment, Pair
 from flintstate.state.heap.ordered import SortedCell
-from flintstate.state.heap.state import HeapState
+from flintstate.state.heap.state import HeapState, Place
 from flintstate.state.heap.table import ListCell, Table
 from flintstate.state.keys import KeyType, Token, rows
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from flintstate.state.heap.backend import HeapBackend
 
 Entry = tuple[object, list[object]]
-Pair = tuple[int | None, object]
 
 
 class HeapSortedState(HeapState, SortedState[object, object]):
@@ -32,15 +32,17 @@ class HeapSortedState(HeapState, SortedState[object, object]):
     ) -> None:
         super().__init__(backend, descriptor, table, ttl)
         assert descriptor.user_key is not None
-        self._key_type = KeyType.of_user(descriptor.user_key, f"{self} key", descriptor.descending)
-        self._type = ValueType(descriptor.value, f"{self} value")
+        self._key_type = KeyType.of_user(
+            descriptor.user_key, f"{self} key", descriptor.descending, self.undisturbed
+        )
+        self._type = ValueType(descriptor.value, f"{self} value", self.undisturbed)
 
     # -- One entry ---------------------------------------------------------------------------------
 
     def values_at(self, key: object) -> list[object] | None:
         token = self._key_type.token(key)
-        cell = self._cell()
-        return None if cell is None else self._seen(cell, token)
+        entry = self._first_entry(token, token, True, reverse=False)
+        return None if entry is None else entry[1]
 
     def add(self, key: object, value: object) -> None:
         token = self._key_type.token(key)
@@ -52,14 +54,17 @@ class HeapSortedState(HeapState, SortedState[object, object]):
         token = self._key_type.token(key)
         if values is None or isinstance(values, str | bytes):
             raise InvalidError(f"{self}: {values!r} is no list of values")
-        admitted = [self._type.admit_some(value) for value in values]
+        admitted = self.undisturbed(lambda: [self._type.admit_some(value) for value in values])
         self._reading()
         if not admitted:
             return self._clear_between(token, token, True)
+        if self._ttl is not None:
+            stamp = self.writing_moment().stamp
+            admitted = [(stamp, value) for value in admitted]
         self.writes += 1
         values_here = self._to_change(token)
         values_here.clear()
-        values_here.extend(admitted if self._ttl is None else self._stamped(admitted))
+        values_here.extend(admitted)
 
     def clear_entry_at(self, key: object) -> None:
         token = self._key_type.token(key)
@@ -67,11 +72,11 @@ class HeapSortedState(HeapState, SortedState[object, object]):
 
     def first_entry(self, from_key: object = None) -> Entry | None:
         low = None if from_key is None else self._key_type.token(from_key)
-        return next(self._read(low, None, False, reverse=False), None)
+        return self._first_entry(low, None, False, reverse=False)
 
     def last_entry(self, to_key: object = None) -> Entry | None:
         high = None if to_key is None else self._key_type.token(to_key)
-        return next(self._read(None, high, True, reverse=True), None)
+        return self._first_entry(None, high, True, reverse=True)
 
     # -- Ranges ------------------------------------------------------------------------------------
 
@@ -114,18 +119,25 @@ class HeapSortedState(HeapState, SortedState[object, object]):
     def clear_range_from(self, from_key: object) -> None:
         self._clear_between(self._key_type.token(from_key), None, False)
 
-    def add_many(self, keys: pa.Array, sort_keys: pa.Array, values: pa.Array) -> None:
+    def add_many(
+        self,
+        keys: pa.Array,
+        sort_keys: pa.Array,
+        values: pa.Array,
+        *,
+        times: pa.Array | None = None,
+    ) -> None:
         given = rows(values, self.descriptor.value, f"{self} value", like=keys)
         tokens = self._key_type.tokens(sort_keys, like=keys)
         admitted = [self._type.admit_some(value) for value in given]
-        for i in self._at_each(keys):
+        at = self._times(times, keys)
+        self._check_dated(at, admitted)
+        for i in self._at_each(keys, at):
             self._append(tokens[i], admitted[i])
 
     # -- Cells -------------------------------------------------------------------------------------
 
     def _cell(self) -> SortedCell | None:
-        if self._ttl is not None:
-            self._sweep()
         return cast(SortedCell | None, self._reading().get(self._address()))
 
     def _own_cell(self) -> SortedCell:
@@ -142,17 +154,54 @@ class HeapSortedState(HeapState, SortedState[object, object]):
         backend = self._backend
         return self._own_cell().values_to_change(token, backend._epoch, backend._frozen)
 
-    def _stamped(self, values: list[object]) -> list[object]:
-        stamp = self._stamp()
-        return [(stamp, value) for value in values]
-
     def _append(self, token: Token, value: object) -> None:
-        self.writes += 1
         if self._ttl is None:
+            self.writes += 1
             self._to_change(token).append(value)
         else:
-            self._to_change(token).append((self._stamp(), value))
-            self._sweep()
+            now = self.writing_moment()
+            self.writes += 1
+            self._to_change(token).append((now.stamp, value))
+            self._sweep(now)
+
+    def _first_entry(
+        self, low: Token, high: Token, inclusive: bool, *, reverse: bool
+    ) -> Entry | None:
+        """The first entry of which a read may see something."""
+        self.reads += 1
+        now = TIMELESS if self._ttl is None else self.moment()
+        cell = self._cell()
+        if cell is None:
+            return None
+        for token in cell.between(low, high, inclusive, reverse=reverse):
+            if self._ttl is None:
+                return self._entry(token, list(cell.entries[token]))
+            seen = self._take(token, cast(list[Pair], cell.entries[token]), now)
+            if seen:
+                self._sweep(now)
+                return self._entry(token, seen)
+        return None
+
+    def _take(self, token: Token, pairs: list[Pair], now: Moment) -> list[object]:
+        """The values at a key, whatever reading them does to them."""
+        seen, rest = self._take_pairs(pairs, now)
+        if rest is not pairs:
+            self._put_back(token, rest)
+        return seen
+
+    def _put_back(self, token: Token, pairs: Sequence[Pair]) -> None:
+        cell = self._own_cell()
+        if pairs:
+            cell.entries[token] = ListCell(self._backend._epoch, pairs)
+            return
+        cell.remove(token)
+        if not cell.entries:
+            del self._writing()[self._address()]
+
+    def _entry(self, token: Token, values: list[object]) -> Entry:
+        if not self._type.immutable:
+            values = [self._type.release(value) for value in values]
+        return self._key_type.release(token), values
 
     def _read_now(
         self, low: Token, high: Token, inclusive: bool, reverse: bool, limit: int | None
@@ -160,41 +209,40 @@ class HeapSortedState(HeapState, SortedState[object, object]):
         """As of now, whatever is changed before the last entry is taken."""
         if limit is not None and limit < 0:
             raise InvalidError(f"{self}: a limit of {limit} entries is negative")
-        return iter(list(islice(self._read(low, high, inclusive, reverse=reverse), limit)))
-
-    def _read(self, low: Token, high: Token, inclusive: bool, *, reverse: bool) -> Iterator[Entry]:
+        self.reads += 1
+        now = self.moment()
         cell = self._cell()
         if cell is None:
-            return
-        for token in cell.between(low, high, inclusive, reverse=reverse):
-            values = self._seen(cell, token)
-            if values is not None:
-                yield self._key_type.release(token), values
+            return iter(())
+        found = ((t, cell.entries[t]) for t in cell.between(low, high, inclusive, reverse=reverse))
+        if self._ttl is None:
+            return iter([self._entry(t, list(v)) for t, v in islice(found, limit)])
+        pairs = [(token, list(cast(list[Pair], values))) for token, values in found]
+        seen = [(t, p) for t, p in pairs if self._take_pairs(p, now)[0]]
+        self._sweep(now)
+        return self._returning(seen[:limit], now, self._place())
 
-    def _seen(self, cell: SortedCell, token: Token) -> list[object] | None:
-        """The values at a key that a read may see; None where there are none."""
-        self.reads += 1
-        values = cell.entries.get(token)
-        if values is None:
-            return None
-        seen = list(values) if self._ttl is None else self._seen_stamped(token, values)
-        if not self._type.immutable:
-            seen = [self._type.release(value) for value in seen]
-        return seen or None
-
-    def _seen_stamped(self, token: Token, values: ListCell) -> list[object]:
+    def _returning(
+        self, found: list[tuple[Token, list[Pair]]], began: Moment, place: Place
+    ) -> Iterator[Entry]:
+        """Does to each entry what reading does when it is returned, where it is still there."""
         assert self._ttl is not None
-        horizon = self._horizon()
-        pairs = cast(list[Pair], values)
-        alive = pairs
-        if horizon is not None:
-            alive = [pair for pair in pairs if pair[0] is None or pair[0] > horizon]
-        seen = [value for _, value in (pairs if self._ttl.return_expired else alive)]
-        if self._ttl.refresh_on_read and alive:
-            self._own_cell().entries[token] = ListCell(
-                self._backend._epoch, self._stamped([value for _, value in alive])
-            )
-        return seen
+        touches = self._ttl.refresh_on_read or self._ttl.return_expired
+        for token, pairs in found:
+            self._backend._check_open()
+            if touches:
+                self._at(place, self._touch, token, pairs, self.moment())
+            yield self._entry(token, self._take_pairs(pairs, began)[0])
+
+    def _touch(self, token: Token, returned: list[Pair], now: Moment) -> None:
+        cell = self._cell()
+        here = cast(list[Pair], [] if cell is None else cell.entries.get(token, []))
+        wanted = {id(pair) for pair in returned}
+        rest: list[Pair] = []
+        for pair in here:
+            rest += self._take_pairs([pair], now)[1] if id(pair) in wanted else [pair]
+        if here and rest != here:
+            self._put_back(token, rest)
 
     def _clear_between(self, low: Token, high: Token, inclusive: bool) -> None:
         self.writes += 1
