@@ -44,7 +44,7 @@ bool HasItsColumns(const StateDescriptor& state) {
   size_t values = state.kind == StateKind::kTimers ? 0 : 1;
   size_t keys = state.user_key.size();
   bool keyed =
-      state.kind == StateKind::kSorted ? keys > 0 : keys == (state.kind == StateKind::kMap ? 1 : 0);
+      state.kind == StateKind::kMap || state.kind == StateKind::kSorted ? keys > 0 : keys == 0;
   bool reduced = state.function.empty() || state.kind == StateKind::kReducing;
   return state.value.size() == values && keyed && reduced && state.space.size() <= 1;
 }
