@@ -33,8 +33,9 @@ def put(bucket, users):
 RESTORE = """
 with home.bucket(home.first) as bucket:
     handle = put(bucket, range(500))
-    base = bucket._begin_upload().run(home.storage)
-    handle = handle.with_base(home.storage, base, 0)
+    upload = bucket._begin_upload()
+    upload.run(home.storage)
+    handle = handle.with_base(home.storage, upload.adopt(home.storage, handle, 0), 0)
 limit(100_000)
 try:
     home.read(handle, local="other")
