@@ -282,7 +282,7 @@ def test_the_same_rows_in_other_batches_give_the_same_answers(
     all_ways: list[Any], tmp_path: Any, refresh: bool, rounds: int
 ) -> None:
     ttl = Ttl(ttl=dt.timedelta(milliseconds=8), event_time=True, refresh_on_read=refresh)
-    for seed in range(2 * rounds):
+    for seed in range(rounds):
         rows = rows_of(seed)
         found = []
         for way in all_ways:
