@@ -24,9 +24,10 @@ HOSTS = {
 }
 
 TOP = {
-    ".ci", ".clang-format", ".clang-tidy", ".github", ".gitignore", "bench", "CHANGELOG.md",
-    "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "cpp", "docs", "examples", "LICENSE",
-    "Makefile", "pyproject.toml", "python", "README.md", "tests",
+    ".ci", ".clang-format", ".clang-tidy", ".github", ".gitignore", ".pre-commit-config.yaml",
+    "bench", "CHANGELOG.md", "CMakeLists.txt", "CMakePresets.json", "CODE_OF_CONDUCT.md",
+    "CONTRIBUTING.md", "cpp", "docs", "examples", "LICENSE", "Makefile", "pyproject.toml",
+    "python", "README.md", "SECURITY.md", "tests",
 }  # fmt: skip
 
 
@@ -89,10 +90,24 @@ def test_every_document_is_linked() -> None:
         for path in files(".md")
         for link in re.findall(r"\]\(([^)#\s]+)", text(path))
     }
-    indexed = ("docs/decisions/",)  # a numbered list by itself
-    documents = [str(path) for path in files(".md") if path.parts[0] == "docs"]
-    dead = [name for name in documents if not name.startswith(indexed) and name not in links]
+    dead = [path for path in files(".md") if path.parts[0] == "docs" and str(path) not in links]
     assert not dead, dead
+
+
+def test_every_decision_stands_in_the_index() -> None:
+    index = text(Path("docs/decisions/README.md"))
+    pages = [path for path in files(".md") if path.parent == Path("docs/decisions")]
+    titles = {
+        path: text(path).splitlines()[0].lstrip("# 0123456789.:")
+        for path in pages
+        if path.stem != "README"
+    }
+    missing = [
+        str(path)
+        for path, title in titles.items()
+        if f"[{title[0].upper()}{title[1:]}]({path.name})" not in index
+    ]
+    assert not missing, missing
 
 
 def test_documents_name_files_that_exist() -> None:
