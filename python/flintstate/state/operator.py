@@ -64,11 +64,22 @@ class OperatorListState(Generic[V]):
 
     def add_all(self, values: Iterable[V]) -> None:
         """Appends all, or none where one of them does not fit."""
-        self._elements += [self._type.admit_some(value) for value in values]
+        admitted = self._admit_all(values)
+        self._elements += admitted
 
     def update(self, values: Iterable[V]) -> None:
         """Replaces all elements."""
-        self._elements = [self._type.admit_some(value) for value in values]
+        self._elements = self._admit_all(values)
+
+    def _admit_all(self, values: Iterable[V]) -> list[object]:
+        elements, count = self._elements, len(self._elements)
+        admitted = [self._type.admit_some(value) for value in values]
+        if self._elements is not elements or len(elements) != count:
+            raise InvalidError(
+                f"operator state '{self.name}': it was changed while the values for it were made: "
+                "make them first, as a list"
+            )
+        return admitted
 
     def clear(self) -> None:
         self._elements = []

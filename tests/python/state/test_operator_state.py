@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pyarrow as pa
 import pytest
 
@@ -31,6 +33,25 @@ def test_what_does_not_fit_is_refused_and_changes_nothing() -> None:
         rules.put_all({"a": 1, "b": None})
     assert state.get() == []
     assert list(rules.items()) == []
+
+
+@pytest.mark.parametrize("call", ["add_all", "update"])
+@pytest.mark.parametrize("inner", ["add", "update", "clear"])
+def test_values_that_change_their_own_list_as_they_are_made_are_refused(
+    call: str, inner: str
+) -> None:
+    state = OperatorBackend().list_state("l", pa.int64())
+    state.add(1)
+
+    def values() -> Iterator[int]:
+        {"add": lambda: state.add(2), "update": lambda: state.update([2]), "clear": state.clear}[
+            inner
+        ]()
+        yield 3
+
+    with pytest.raises(InvalidError, match="was changed while"):
+        getattr(state, call)(values())
+    assert state.get() == {"add": [1, 2], "update": [2], "clear": []}[inner]
 
 
 def test_lists_are_the_callers_own() -> None:
