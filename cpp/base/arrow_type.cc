@@ -382,8 +382,11 @@ bool Field::operator==(const Field& other) const {
 Result<Schema> Schema::FromArrow(const ArrowSchema& schema) {
   std::string_view format = schema.format != nullptr ? schema.format : "";
   if (format != "+s") {
-    return Status::Invalid("expected a schema or a batch, got a single column of format '" +
-                           std::string(format) + "'");
+    FLINT_ASSIGN_OR_RETURN(Field field, Field::FromArrow(schema));
+    return Status::Invalid("expected named columns, got a single column of " +
+                           field.type.ToString() +
+                           " without a name: pyarrow.schema([(name, type)]) or "
+                           "pyarrow.table({name: values}) gives it one");
   }
   DataType rows(TypeId::kStruct);
   FLINT_RETURN_IF_ERROR(ReadChildren(schema, 0, &rows));

@@ -1,5 +1,6 @@
 #include "bindings/state_common.h"
 
+#include "base/find_column.h"
 #include "key/key_group.h"
 
 namespace flint {
@@ -70,7 +71,7 @@ Status EncodeBatches(const KeyEncoder& encoder, const Schema& declared, BatchSou
     FLINT_ASSIGN_OR_RETURN(BatchView batch, BatchView::Make(source->schema(), **array));
     std::vector<ColumnView> columns;
     for (const Field& field : declared.fields) {
-      int at = batch.schema.IndexOf(field.name);
+      FLINT_ASSIGN_OR_RETURN(const int at, FindColumn(batch.schema, field.name));
       if (at < 0) return Status::Invalid(what + ": column '" + field.name + "' is missing");
       columns.push_back(batch.columns[static_cast<size_t>(at)]);
     }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/arrow_cast.h"
+#include "base/find_column.h"
 
 namespace flint {
 namespace {
@@ -187,7 +188,9 @@ std::optional<int64_t> KeySchema::FixedWidth(size_t columns) const {
 Result<SelectedColumns> KeySchema::Select(const BatchView& batch) const {
   SelectedColumns columns;
   for (const KeyPart& part : parts_) {
-    int at = batch.schema.IndexOf(part.path);
+    auto found = FindColumn(batch.schema, part.path);
+    if (!found.ok()) return part.Invalid(found.status().message());
+    const int at = *found;
     if (at < 0) {
       return part.Invalid("there is no such column in the batch (" + batch.schema.ToString() + ")");
     }

@@ -6,6 +6,7 @@
 
 #include "base/arrow_builder.h"
 #include "base/arrow_cast.h"
+#include "base/find_column.h"
 
 namespace flint {
 namespace {
@@ -82,7 +83,7 @@ Status BatchEncoder::BindColumn(const BatchView& batch, size_t column, BatchUse 
   if (merges && functions_[column] == MergeFunction::kCount) {
     return FillColumn(column, batch.num_rows);
   }
-  int at = batch.schema.IndexOf(field.name);
+  FLINT_ASSIGN_OR_RETURN(const int at, FindColumn(batch.schema, field.name));
   if (at >= 0) {
     const ColumnView& given = batch.columns[static_cast<size_t>(at)];
     value_columns_[column] = &given;

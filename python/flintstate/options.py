@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from flintstate.errors import InvalidError
 
-__all__ = ["parse_size"]
+__all__ = ["list_of_names", "parse_size"]
 
 _UNITS = {"": 1, "B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
 
@@ -28,3 +29,14 @@ def parse_size(size: int | str, option: str) -> int:
     if isinstance(size, bool) or not isinstance(size, int) or size <= 0:
         raise InvalidError(f"{option}: {size!r} is no size: give a positive number of bytes")
     return size
+
+
+def list_of_names(names: Iterable[str], option: str) -> list[str]:
+    """Raises InvalidError, naming the option, for a bare name: its letters would be taken for many.
+
+    >>> list_of_names(("url", "ms"), "columns")
+    ['url', 'ms']
+    """
+    if isinstance(names, str):
+        raise InvalidError(f"{option}={names!r}: give a list of names: {option}=[{names!r}]")
+    return list(names)

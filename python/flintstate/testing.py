@@ -33,11 +33,13 @@ from flintstate.state.backend import BackendKind, KeyedBackend
 from flintstate.state.convert import ValueType
 from flintstate.state.keys import KeyType
 from flintstate.state.times import Instant, to_millis
+from flintstate.types import ArrowArrayLike, ArrowStreamLike
 
 __all__ = ["Harness", "MicroBatch", "ProcessingTime", "Row", "Watermark", "run"]
 
 Row: TypeAlias = Mapping[str, object] | tuple[object, ...]
 R = TypeVar("R")
+E = TypeVar("E")
 _NO_DELAY = dt.timedelta(0)
 _NO_WATERMARK = "micro-batches without time= are a stream without a watermark (withWatermark)"
 _REPEATS_MAX = 100_000
@@ -154,7 +156,7 @@ class Harness(Generic[R]):
         ...     assert harness.process_batch([("ada", at(0)), ("bob", at(5))]) == []
         ...     assert harness.process_batch() == [("ada", "quiet")]
         """
-        fitted = [self._fit(row) for row in rows]
+        fitted = [self._fit(row) for row in _listed(rows, "process_batch")]
         if processing_time is not None:
             self._set_clock(processing_time)
         watermark = self._clock.watermark
@@ -276,7 +278,7 @@ def run(
         path=path, time_mode=time_mode,
     ) as harness:  # fmt: skip
         event = None
-        for event in events:
+        for event in _listed(events, "run"):
             out += _step(harness, event)
         if isinstance(event, MicroBatch) and harness.runs_on():
             out += harness.process_batch()
@@ -349,6 +351,21 @@ class _EventClock:
 _EPOCH = dt.datetime(1970, 1, 1)
 _MILLISECOND = dt.timedelta(milliseconds=1)
 _MICROSECOND = dt.timedelta(microseconds=1)
+
+
+def _listed(given: Iterable[E], what: str) -> Iterable[E]:
+    """Raises InvalidError for what is no list of rows, but one batch or a table."""
+    if isinstance(given, MicroBatch):
+        way = "process_batch(batch.rows)" if what == "process_batch" else "run(function, [batch])"
+        raise InvalidError(f"{what}: got a MicroBatch: write {way}")
+    if isinstance(given, ArrowStreamLike | ArrowArrayLike):
+        raise InvalidError(
+            f"{what}: got a {type(given).__name__}: give a list of rows, such as "
+            "pyarrow.table(rows).to_pylist()"
+        )
+    if not isinstance(given, Iterable) or isinstance(given, str | bytes | Mapping):
+        raise InvalidError(f"{what}: got {given!r}: give a list of rows")
+    return given
 
 
 def _check_columns(names: list[str], schema: pa.Schema) -> None:

@@ -72,10 +72,10 @@ class Claim:
         """
         claim = Claim.read(storage)
         if claim is None:
-            count = buckets or min(partitions, max(8, 2 * cores))
+            count = min(partitions, max(8, 2 * cores)) if buckets is None else buckets
+            if not isinstance(count, int) or not 1 <= count <= 8192:
+                raise InvalidError(f"buckets={buckets!r}: between 1 and 8192 are possible")
             parallelism = max(128, 1 << (4 * count - 1).bit_length())
-            if not 1 <= count <= 8192:
-                raise InvalidError(f"buckets={buckets}: between 1 and 8192 are possible")
             labels = tuple(choose_labels(count, partitions))
             claim = Claim(new_state_id(), parallelism, labels, key_schema, processing_time)
             claim = claim._write(storage)

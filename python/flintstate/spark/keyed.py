@@ -73,6 +73,8 @@ def keyed(
     """
     root = absolute_path(state, "state")
     local = None if local_dir is None else absolute_path(local_dir, "local_dir")
+    if not isinstance(df, DataFrame):
+        raise InvalidError(f"keyed() needs a stream of Spark's, not {df!r:.100}")
     schema = arrow_schema(df.schema, "input")
     return Keyed(df, schema, key_schema(schema, key_columns), root, buckets, local)
 
@@ -114,6 +116,11 @@ class Keyed:
 
         Raises InvalidError as `process` does.
         """
+        if not callable(function):
+            raise InvalidError(
+                f"{function!r} given: a function of a batch and a context is expected; process() "
+                "takes a KeyedProcessFunction"
+            )
         time = event_time_column(self.df)
         mode: TimeMode | None = None if time is None else "event"
         return self._run(BatchRunner(function, self._names, time and time[0], mode), schema, time)
@@ -206,6 +213,8 @@ def _struct(schema: SchemaLike) -> T.StructType:
     """Raises InvalidError where the text is no schema."""
     if isinstance(schema, T.StructType):
         return schema
+    if not isinstance(schema, str):
+        raise InvalidError(f"schema={schema!r}: give Spark's StructType, or text 'user long'")
     try:
         parsed = T.StructType.fromDDL(schema)
     except Exception as error:

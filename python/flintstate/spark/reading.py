@@ -40,10 +40,13 @@ def read_state(
     The query may be running or stopped. The columns are the key's, `namespace` where the state has
     one, then what the kind has: `value` for value, reducing and list states, `map_key` and
     `map_value`, `sort_key` and `value`, `accumulator`. `root` is where the state directory is now,
-    if it was moved. Raises NotFoundError where there is no such checkpoint or state.
+    if it was moved. Raises NotFoundError where there is no such checkpoint, batch or
+    state.
 
     >>> read_state(spark, checkpoint="/data/checkpoint", state="n").where("user = 3").show()
     """
+    if not isinstance(state, str):
+        raise InvalidError(f"state={state!r}: the name of a state is expected")
     handles = committed(spark, path_text(checkpoint, "checkpoint"), batch_id)
     storage = _storage_of(handles, root)
     reader = _Reader(storage.root, _claim(storage, handles).key_schema, state)
@@ -175,9 +178,10 @@ def committed(spark: SparkSession, checkpoint: str, batch_id: int | None) -> lis
 
     Raises NotFoundError where there is none, InvalidError where the query is not one of keyed().
     """
-    operator = _operator(spark, checkpoint)["operatorId"]
-    reader = spark.read.format("statestore").option("operatorId", operator)
+    operator = _operator(spark, checkpoint)
+    reader = spark.read.format("statestore").option("operatorId", operator["operatorId"])
     if batch_id is not None:
+        _check_batch(batch_id, int(operator["maxBatchId"]), checkpoint)
         reader = reader.option("batchId", batch_id)
     pointers = reader.load(checkpoint).select("value.groupState.*")
     if pointers.columns[:1] != ["handle"]:
@@ -187,6 +191,15 @@ def committed(spark: SparkSession, checkpoint: str, batch_id: int | None) -> lis
     if not handles:
         raise NotFoundError(f"checkpoint {checkpoint}: no bucket has state yet")
     return handles
+
+
+def _check_batch(batch_id: object, last: int, checkpoint: str) -> None:
+    if not isinstance(batch_id, int) or batch_id < 0:
+        raise InvalidError(f"batch_id={batch_id!r}: the number of a batch is expected")
+    if batch_id > last:
+        raise NotFoundError(
+            f"checkpoint {checkpoint}: batch_id={batch_id}: the last batch committed is {last}"
+        )
 
 
 def _storage_of(handles: list[Handle], root: PathLike | None) -> Storage:

@@ -47,6 +47,11 @@ def key_schema(schema: pa.Schema, columns: tuple[str, ...]) -> pa.Schema:
     if not columns:
         raise InvalidError("keyed() without a key column: name at least one")
     for name in columns:
+        if not isinstance(name, str):
+            raise InvalidError(
+                f"key column {name!r}: give names, one after another: "
+                "keyed(df, 'user', 'day', state=...)"
+            )
         if name not in schema.names:
             raise InvalidError(f"key column '{name}': there is none; there are {schema.names}")
         if columns.count(name) > 1:

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 import pyarrow as pa
 
 from flintstate.errors import InvalidError
+from flintstate.options import parse_size
 from flintstate.paths import PathLike, local_path
 from flintstate.state.api import State, Timer
 from flintstate.state.coded import Coding
@@ -51,7 +52,7 @@ class KeyedBackend(StateFactory):
         clock: Callable[[], int] | None = None,
         timer_namespace: pa.DataType | None = None,
         time_every: int | None = None,
-        cache_bytes: int = 64 << 20,
+        cache_bytes: int | str = 64 << 20,
     ) -> KeyedBackend:
         """Opens the backend of one range of key groups; all of them unless `key_groups` says so.
 
@@ -59,8 +60,9 @@ class KeyedBackend(StateFactory):
         which may be None, and all of it is gone with `close()`. `kind="rocksdb"` keeps
         state in a store in the directory `path`. `clock` gives processing time, in milliseconds
         since 1970; None is the system's. Of `time_every` calls of a state's method one is timed,
-        for `metrics()`; None times none. `cache_bytes` is about how much memory the cache in front
-        of a store may take before what it holds is written out; the heap has none.
+        for `metrics()`; None times none. `cache_bytes` ("64MB", or a number) is about how much
+        memory the cache in front of a store may take before what it holds is written out; the heap
+        has none.
 
         Raises `InvalidError` for a key type that can't be a key, and where the directory holds a
         backend with another one.
@@ -69,8 +71,7 @@ class KeyedBackend(StateFactory):
         directory = None if path is None else local_path(path, "path")
         if time_every is not None and time_every < 1:
             raise InvalidError(f"time_every is {time_every}; it must be 1 or more")
-        if cache_bytes < 1:
-            raise InvalidError(f"cache_bytes is {cache_bytes}; it must be 1 or more")
+        cache_size = parse_size(cache_bytes, "cache_bytes")
         backend: KeyedBackend
         if kind == "heap":
             from flintstate.state.heap.backend import HeapBackend
@@ -82,7 +83,7 @@ class KeyedBackend(StateFactory):
             if directory is None:
                 raise InvalidError("kind='rocksdb' needs a path")
             backend = RocksDbBackend.at(
-                directory, key, max_parallelism, groups, clock, timer_namespace, cache_bytes
+                directory, key, max_parallelism, groups, clock, timer_namespace, cache_size
             )
         else:
             raise InvalidError(f"there is no kind {kind!r} of backend: 'heap' and 'rocksdb' are")

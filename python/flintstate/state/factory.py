@@ -128,6 +128,7 @@ class StateFactory(ABC):
         namespace: pa.DataType | None = None,
     ) -> AggregatingState[IN, OUT]:
         """Opens a state that keeps the accumulator, of a type of its own, of what is added."""
+        _check_aggregates(function, name)
         state = StateDescriptor.of("aggregating", name, accumulator, namespace=namespace)
         return cast(
             AggregatingState[IN, OUT],
@@ -153,3 +154,15 @@ class StateFactory(ABC):
             "sorted", name, value, user_key=key, descending=columns, namespace=namespace
         )
         return cast(SortedState[K, V], self._open(state, Ttl.of(ttl), [key, value]))
+
+
+def _check_aggregates(function: object, name: str) -> None:
+    missing = [method for method in _AGGREGATES if not hasattr(function, method)]
+    if missing:
+        raise InvalidError(
+            f"state '{name}': {function!r} has no {', '.join(missing)}: an AggregateFunction is "
+            "expected"
+        )
+
+
+_AGGREGATES = ("create_accumulator", "add", "get_result", "merge")

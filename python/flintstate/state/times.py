@@ -42,6 +42,8 @@ def from_millis(millis: int) -> dt.datetime:
     """
     try:
         return _AWARE_EPOCH + millis * _MILLISECOND
+    except TypeError:
+        raise InvalidError(f"from_millis({millis!r}): give milliseconds since 1970") from None
     except OverflowError:
         raise InvalidError(
             f"{millis} milliseconds since 1970: a datetime is of the years 1 to 9999"

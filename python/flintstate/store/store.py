@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, Self, overload
+from typing import Literal, Never, Self, overload
 from weakref import WeakValueDictionary
 
 import pyarrow as pa
 
 from flintstate import _core
 from flintstate.errors import BusyError, InvalidError, NotFoundError
-from flintstate.options import parse_size
+from flintstate.options import list_of_names, parse_size
 from flintstate.paths import PathLike, local_path
 from flintstate.store.table import MergeFunction, Table
 from flintstate.types import TableLike
@@ -117,10 +117,11 @@ class Store:
     """
 
     __slots__ = ("__weakref__", "_native", "_path")
+    _native: _core.Store
+    _path: str
 
-    def __init__(self, native: _core.Store, path: str) -> None:
-        self._native = native
-        self._path = path
+    def __init__(self, *given: Never, **options: Never) -> None:
+        raise InvalidError("Store(...) opens nothing: write Store.open(path)")
 
     @classmethod
     def open(
@@ -170,7 +171,8 @@ class Store:
                 read_mode=read_mode,
                 threads=threads or 0,
             )
-        store = cls(native, name)
+        store = cls.__new__(cls)
+        store._native, store._path = native, name
         if not read_only:
             _opened[os.path.realpath(name)] = store
         return store
@@ -257,7 +259,7 @@ class Store:
             name,
             key=key,
             value=value,
-            descending=list(descending),
+            descending=list_of_names(descending, "descending"),
             nulls=nulls,
             defaults=dict(defaults or {}),
             merge=dict(merge or {}),
@@ -317,8 +319,14 @@ class Store:
     def __exit__(self, *raised: object) -> None:
         self.close()
 
+    def __reduce__(self) -> str | tuple[object, ...]:
+        raise InvalidError(
+            f"{self!r} can't be copied or pickled: another process takes its path, and "
+            "opens it itself (read_only=True while this one has it open)"
+        )
+
     def __repr__(self) -> str:
-        state = "closed" if self.closed else "open"
+        state = "closed" if self.closed else "read-only" if self.read_only else "open"
         return f"Store({self._path!r}, {state})"
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, TypeVar, overl
 import pyarrow as pa
 
 from flintstate import _core
+from flintstate.errors import InvalidError
+from flintstate.options import list_of_names
 from flintstate.store.scan import Scan
 from flintstate.store.views import Items, Keys, Row, Values, keys_of, rows_of
 from flintstate.types import ArrowArrayLike, ArrowStreamLike, TableLike
@@ -129,7 +131,7 @@ class Table(_core.Table):
 
         >>> clicks.get_many(pa.table({"user": [1, 9], "at": [when, when]}), found="there")
         """
-        chosen = None if columns is None else list(columns)
+        chosen = None if columns is None else list_of_names(columns, "columns")
         native = None if snapshot is None else snapshot._native
         batches = self._get_many(keys, found, chosen, native)
         schema = self._get_many_schema(found, chosen)
@@ -166,7 +168,7 @@ class Table(_core.Table):
                 inclusive_upper,
                 reverse,
                 limit,
-                None if columns is None else list(columns),
+                None if columns is None else list_of_names(columns, "columns"),
                 None if snapshot is None else snapshot._native,
                 batch_rows,
             ),
@@ -271,6 +273,12 @@ class Table(_core.Table):
 
     def __bool__(self) -> bool:
         return any(batch.num_rows for batch in self.scan(columns=[], limit=1))
+
+    def __reduce__(self) -> str | tuple[object, ...]:
+        raise InvalidError(
+            f"table {self.name!r} can't be copied or pickled: scan().to_table() has its rows; "
+            "another process opens the store itself, with read_only=True"
+        )
 
     def __repr__(self) -> str:
         return f"Table({self.name!r}, key={self.key_schema.names}, value={self.value_schema.names})"

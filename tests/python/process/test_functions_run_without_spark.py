@@ -13,7 +13,7 @@ import pytest
 
 from flintstate import InvalidError
 from flintstate.process import Context, KeyedProcessFunction
-from flintstate.testing import Harness, ProcessingTime, Watermark, run
+from flintstate.testing import Harness, MicroBatch, ProcessingTime, Watermark, run
 
 SCHEMA = pa.schema([("user", pa.string()), ("at", pa.timestamp("us"))])
 T0 = dt.datetime(2026, 1, 1)
@@ -263,3 +263,20 @@ def test_a_row_a_microsecond_below_the_watermark_is_late() -> None:
     events = [Watermark(at(10)), ("ada", at(9.999999))]
     out = run(Quiet(), events, key="user", schema=SCHEMA, time="at")
     assert out == [("ada", "late", at(9.999999))]
+
+
+@pytest.mark.parametrize(
+    ("given", "way"),
+    [
+        (pa.table({"user": ["ada"], "at": [T0]}), "to_pylist"),
+        (MicroBatch([("ada", T0)]), r"run\(function, \[batch\]\)"),
+        ({"user": "ada", "at": T0}, "a list of rows"),
+        (None, "a list of rows"),
+    ],
+    ids=["table", "batch", "row", "nothing"],
+)
+def test_what_is_no_list_of_rows_is_refused(given: Any, way: str) -> None:
+    with pytest.raises(InvalidError, match=way):
+        run(Count(), given, key="user", schema=SCHEMA)
+    with Harness(Count(), key="user", schema=SCHEMA) as harness, pytest.raises(InvalidError):
+        harness.process_batch(given)

@@ -3,9 +3,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from pyspark.sql import SparkSession
 from spark_streams import Feed
 
+from flintstate.errors import InvalidError, NotFoundError
 from flintstate.spark import KeyedProcessFunction, keyed, read_state
 
 FILES = [[i * j % 40 for i in range(200)] for j in (1, 3)]
@@ -65,6 +67,14 @@ def test_every_kind_of_every_batch(spark: SparkSession, tmp_path: Path) -> None:
         )
         assert df.columns[0] == "user"
         return sorted(map(tuple, df.collect()))
+
+    with pytest.raises(NotFoundError, match=r"batch_id=77: the last batch committed is [0-9]"):
+        read("n", batch_id=77)
+    for wrong in (-1, "x"):
+        with pytest.raises(InvalidError, match=f"batch_id={wrong!r}: the number of a batch"):
+            read("n", batch_id=wrong)
+    with pytest.raises(InvalidError, match="state=None: the name of a state"):
+        read(None)
 
     first, both = Counter(FILES[0]), Counter(FILES[0] + FILES[1])
     assert read("n", batch_id=0) == sorted(first.items())

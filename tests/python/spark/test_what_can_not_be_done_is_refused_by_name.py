@@ -52,6 +52,25 @@ def test_keys(feed: Feed) -> None:
         keyed(df, "user", "user", state=feed.state)
     with refused("key column 'props': a map"):
         keyed(df, "props", state=feed.state)
+    for many in (["user", "name"], F.col("user")):
+        with refused("give names, one after another"):
+            keyed(df, many, state=feed.state)
+
+
+def test_what_is_no_stream_schema_or_function(feed: Feed) -> None:
+    with refused("needs a stream of Spark's, not 5"):
+        keyed(5, "user", state=feed.state)
+    stream = keyed(feed.stream(), "user", state=feed.state)
+    with refused("StructType, or text"):
+        stream.process(Count(), schema=pa.schema([("user", pa.int64())]))
+    with refused("takes a KeyedProcessFunction"):
+        stream.process_batches(Count(), schema=OUT)
+
+
+@pytest.mark.parametrize("buckets", [0, -1, "2"])
+def test_a_number_of_buckets_that_is_none(feed: Feed, buckets: Any) -> None:
+    with refused(f"buckets={buckets!r}: between 1 and 8192"):
+        keyed(feed.stream(), "user", state=feed.state, buckets=buckets).process(Count(), schema=OUT)
 
 
 def test_columns_that_can_not_cross(feed: Feed) -> None:

@@ -126,3 +126,8 @@ def test_each_key_has_an_accumulator_of_its_own(backend: KeyedBackend) -> None:
     state.add(5.0)
     backend.set_key("ada")
     assert state.get() == 1.0
+
+
+def test_what_is_no_aggregate_is_refused_as_the_state_is_opened(backend: KeyedBackend) -> None:
+    with pytest.raises(InvalidError, match=r"state 'none'.*has no create_accumulator, add,"):
+        backend.aggregating_state("none", object(), accumulator=SUM_AND_COUNT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -260,3 +261,10 @@ def test_a_with_block_closes_its_backend(open_backend: object) -> None:
     with open_backend() as backend:
         backend.set_key("ada")
     assert backend.closed
+
+
+def test_a_cache_may_be_sized_in_words(tmp_path: Path) -> None:
+    opened = KeyedBackend.open(tmp_path / "a", key=pa.string(), cache_bytes="16MB")
+    opened.close()
+    with pytest.raises(InvalidError, match="cache_bytes: 'much' is no size"):
+        KeyedBackend.open(tmp_path / "b", key=pa.string(), cache_bytes="much")

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -236,3 +238,58 @@ def test_a_full_disk_is_an_error_and_what_was_acknowledged_is_there(path: Path) 
         assert keys[: int(written)] == list(range(int(written)))
         assert all(table[i] == {"v": bytes([i % 256]) * 10_000} for i in range(int(written)))
         table[-1] = {"v": b"usable again"}
+
+
+def test_of_two_columns_with_one_name_none_is_taken(table: fs.Table, rows) -> None:
+    given = rows([1])
+    for name in ("id", "n"):
+        twice = given.append_column(name, pa.array([2]))
+        for write in (table.put, table.ingest):
+            with pytest.raises(fs.InvalidError, match=f"two columns have the name '{name}'"):
+                write(twice)
+    keys = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["id", "id"])
+    for call in (table.delete, table.get_many):
+        with pytest.raises(fs.InvalidError, match="two columns have the name 'id'"):
+            call(keys)
+    assert len(table) == 0
+
+
+def test_columns_that_are_left_aside_may_have_one_name(table: fs.Table, rows) -> None:
+    table.put(rows([1]))
+    table.delete(pa.Table.from_arrays([pa.array([1])] * 3, names=["id", "x", "x"]))
+    assert len(table) == 0
+
+
+def test_a_name_is_not_taken_for_its_letters(store: fs.Store) -> None:
+    columns = pa.schema([("a", pa.int64()), ("b", pa.int64())])
+    table = store.table("letters", key=pa.schema([("k", pa.int64())]), value=columns)
+    with pytest.raises(fs.InvalidError, match=r"columns='ab': give a list of names"):
+        table.scan(columns="ab")
+    with pytest.raises(fs.InvalidError, match=r"columns=\['a'\]"):
+        table.get_many(pa.table({"k": [1]}), columns="a")
+    with pytest.raises(fs.InvalidError, match=r"descending=\['k'\]"):
+        store.table("other", key=pa.schema([("k", pa.int64())]), value=columns, descending="k")
+
+
+def test_a_column_without_a_name_is_shown_how_to_get_one(store: fs.Store, table: fs.Table) -> None:
+    with pytest.raises(fs.InvalidError, match=r"a single column of int64 .*pyarrow.table\("):
+        table.get_many(pa.array([1]))
+    with pytest.raises(fs.InvalidError, match=r"key: .*a single column of int64.*pyarrow.schema"):
+        store.table("bare", key=pa.int64(), value=pa.int64())
+
+
+def test_a_store_is_opened_and_not_constructed() -> None:
+    with pytest.raises(fs.InvalidError, match=r"Store.open\(path\)"):
+        fs.Store("somewhere")
+
+
+def test_what_is_open_here_is_not_sent_elsewhere(store: fs.Store, table: fs.Table) -> None:
+    with pytest.raises(fs.InvalidError, match=r"can't be copied or pickled.*read_only"):
+        pickle.dumps(store)
+    with pytest.raises(fs.InvalidError, match="table 'rows' can't be copied or pickled"):
+        copy.copy(table)
+
+
+def test_a_read_only_store_says_that_it_is(store: fs.Store, path: Path) -> None:
+    with fs.Store.open(path, read_only=True) as seen:
+        assert repr(seen).endswith("read-only)")
