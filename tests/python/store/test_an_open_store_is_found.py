@@ -72,5 +72,6 @@ def test_a_forked_child_is_not_told_of_its_parents(path: Path, store: fs.Store) 
             os._exit(0)
     os.waitpid(child, 0)
     said = os.read(reading, 1 << 12).decode()
-    assert f"in process {os.getpid()}" in said and "Store.opened" not in said
+    assert f"in process {os.getpid()}" in said
+    assert "Store.opened" not in said
     assert fs.Store.opened(path) is store
