@@ -304,7 +304,10 @@ bool Append(const Cast& cast, const ColumnView& from, int64_t i, ColumnBuilder* 
 std::string TextOf(const ColumnView& column, int64_t i) {
   const TypeId id = column.type().id;
   if (id == TypeId::kDictionary) return TextOf(column.child(0), column.DictionaryIndex(i));
-  if (id == TypeId::kStruct || column.type().IsList()) return "what is in it";
+  if (id == TypeId::kStruct || column.type().IsList() || column.type().IsBytes() ||
+      column.type().IsString()) {
+    return "what is in it";
+  }
   if (id == TypeId::kDecimal128) return "its value";
   if (id == TypeId::kUInt64) return std::to_string(column.Values<uint64_t>()[i]);
   if (!IsFloat(id)) return std::to_string(static_cast<int64_t>(IntegerAt(column, i)));

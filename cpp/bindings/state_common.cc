@@ -1,5 +1,7 @@
 #include "bindings/state_common.h"
 
+#include <algorithm>
+
 #include "base/find_column.h"
 #include "key/key_group.h"
 
@@ -21,6 +23,20 @@ bool HasRequired(const Schema& schema) {
     if (!field.nullable) return true;
   }
   return false;
+}
+
+// What the rows of a column take all together, at most. A dictionary may say little many times.
+size_t RowBytesMax(const ColumnView& column) {
+  constexpr size_t kBesides = 16;  // what stands around a value
+  const DataType& type = column.type();
+  if (type.id == TypeId::kDictionary) return kChangeBytesMax;
+  const size_t each = kBesides + static_cast<size_t>(std::max(0, type.FixedWidth()));
+  size_t bytes = static_cast<size_t>(column.size()) * each;
+  for (int64_t i = 0; type.IsBytes() && i < column.size(); ++i) {
+    if (!column.IsNull(i)) bytes += column.Bytes(i).size();
+  }
+  for (size_t k = 0; k < type.children.size(); ++k) bytes += RowBytesMax(column.child(k));
+  return bytes;
 }
 
 // The columns of struct rows, which may not be null themselves.
@@ -215,6 +231,12 @@ Status CellColumn::RefuseNulls(const std::string& what) const {
     row += chunk.size();
   }
   return {};
+}
+
+bool CellColumn::NeedsLook() const {
+  size_t bytes = 0;
+  for (const ColumnView& chunk : chunks_) bytes += RowBytesMax(chunk);
+  return bytes > kValueBytesMax || (chunks_.size() > 1 && !column_.field.type.children.empty());
 }
 
 KeyBatch EncodeKeyColumn(const KeySchema& schema, const Schema& declared, py::handle keys,

@@ -99,6 +99,9 @@ class CellColumn {
   Status ForEach(Visit visit) const;
   // Invalid, `what` and the row named, where one is null.
   Status RefuseNulls(const std::string& what) const;
+  // Whether a row may be refused when others were visited: for its size, or in a later chunk for
+  // what is nested in it.
+  bool NeedsLook() const;
 
  private:
   const PythonCells& cells_;

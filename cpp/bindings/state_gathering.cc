@@ -121,7 +121,8 @@ class ReducingState : public GatheringState {
         return Status::Invalid(Label() + " values: row " + std::to_string(i) + " is null");
       }
       rows.emplace_back(row);
-      return Status();
+      return values_->CheckFits(located.batch.keys[static_cast<size_t>(i)].size(), 0,
+                                row.size() + kOperandHead);
     }));
     RowMoments moments(*values_, times, rows.size());
     moments.CheckAllDated(rows.size());

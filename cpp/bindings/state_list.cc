@@ -3,6 +3,7 @@
 #include "bindings/state_common.h"
 #include "bindings/state_many.h"
 #include "state/ordered_table.h"
+#include "state/row_key.h"
 
 namespace flint {
 namespace {
@@ -87,6 +88,7 @@ class ListState : public StateBinding {
     Check(column.RefuseNulls(Label() + " elements"));
     RowMoments moments(*rows_, times, located.keys.size());
     moments.CheckAllDated(located.keys.size());
+    CheckFits(*rows_, located, column, [](size_t) { return kElementBytes; });
     Check(column.ForEach([&](int64_t row_number, std::string_view row) -> Status {
       auto i = static_cast<size_t>(row_number);
       FLINT_ASSIGN_OR_RETURN(OrderedScope * scope, rows_->Of(located.keys[i]));
@@ -115,6 +117,7 @@ class ListState : public StateBinding {
     for (py::handle value : py::iter(values)) {
       CheckSome(value);
       packed.push_back(cells_.Pack(value));
+      Check(rows_->CheckFits(kElementBytes, packed.back().size()));
     }
     call.Confirm();
     return packed;

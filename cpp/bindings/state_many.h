@@ -35,6 +35,18 @@ class RowMoments {
   Moment now_;
 };
 
+// Throws Invalid where a row of the column can't be kept in the state, under the key of the same
+// number and `suffix_bytes(i)` behind that: before any of them is written.
+template <class SuffixBytes>
+void CheckFits(const StateTable& table, const BackendBinding::Located& located,
+               const CellColumn& column, SuffixBytes suffix_bytes) {
+  if (!column.NeedsLook()) return;
+  Check(column.ForEach([&](int64_t row_number, std::string_view row) {
+    auto i = static_cast<size_t>(row_number);
+    return table.CheckFits(located.batch.keys[i].size(), suffix_bytes(i), row.size());
+  }));
+}
+
 // What the keys' values are, as rows; without a data pointer where there is none. `kept` is where
 // those are that can't stay in the cache.
 std::vector<std::string_view> TakeMany(BackendBinding* owner, PointTable* values,

@@ -143,6 +143,7 @@ class MapState : public StateBinding {
                       Label() + " values");
     RowMoments moments(*rows_, times, located.keys.size());
     moments.CheckAllDated(located.keys.size());
+    CheckFits(*rows_, located, column, [&](size_t i) { return suffixes.keys[i].size(); });
     Check(column.ForEach([&](int64_t row_number, std::string_view row) -> Status {
       auto i = static_cast<size_t>(row_number);
       FLINT_ASSIGN_OR_RETURN(OrderedScope * scope, rows_->Of(located.keys[i]));
@@ -186,6 +187,7 @@ class MapState : public StateBinding {
       auto [key, value] = pair.cast<std::pair<py::object, py::object>>();
       std::string suffix(entry_keys_.Encode(key));
       packed.emplace_back(std::move(suffix), cells_.Pack(value));
+      Check(rows_->CheckFits(packed.back().first.size(), packed.back().second.size()));
     }
     call.Confirm();
     return packed;

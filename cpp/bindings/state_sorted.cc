@@ -5,14 +5,13 @@
 #include "bindings/state_many.h"
 #include "state/entry_source.h"
 #include "state/ordered_table.h"
+#include "state/row_key.h"
 
 namespace flint {
 namespace {
 
-constexpr size_t kNumberBytes = 8;  // the element's number, behind the key
-
 std::string_view KeyOf(std::string_view suffix) {
-  return suffix.substr(0, suffix.size() - kNumberBytes);
+  return suffix.substr(0, suffix.size() - kElementBytes);
 }
 
 class SortedState : public StateBinding {
@@ -53,6 +52,9 @@ class SortedState : public StateBinding {
     Moment now;
     Check(rows_->Begin(&now));
     if (!packed.empty()) Check(rows_->CheckDated(now));
+    for (const std::string& row : packed) {
+      Check(rows_->CheckFits(at.size() + kElementBytes, row.size()));
+    }
     Check(rows_->Clear(Unwrap(rows_->Current()), Between(at, After(at))));
     for (const std::string& row : packed) {
       Check(rows_->Append(Unwrap(rows_->Current()), at, row, now));
@@ -109,6 +111,7 @@ class SortedState : public StateBinding {
     Check(column.RefuseNulls(Label() + " values"));
     RowMoments moments(*rows_, times, located.keys.size());
     moments.CheckAllDated(located.keys.size());
+    CheckFits(*rows_, located, column, [&](size_t i) { return at.keys[i].size() + kElementBytes; });
     Check(column.ForEach([&](int64_t row_number, std::string_view row) -> Status {
       auto i = static_cast<size_t>(row_number);
       FLINT_ASSIGN_OR_RETURN(OrderedScope * scope, rows_->Of(located.keys[i]));
@@ -163,7 +166,7 @@ class SortedState : public StateBinding {
     Moment now;
     OrderedScope* scope = Unwrap(rows_->Current(&now));
     RowBlock rows;
-    Check(rows_->ReadAlike(scope, range, kNumberBytes, now, &rows));
+    Check(rows_->ReadAlike(scope, range, kElementBytes, now, &rows));
     return rows;
   }
 

@@ -58,8 +58,11 @@ class ValueState : public StateBinding {
     CellColumn column(cells_, values, static_cast<int64_t>(located.keys.size()),
                       Label() + " values");
     RowMoments moments(*values_, times, located.keys.size());
-    Check(column.ForEach([&](int64_t i, std::string_view row) {
-      return row.data() == nullptr ? Status() : moments.CheckDated(static_cast<size_t>(i));
+    Check(column.ForEach([&](int64_t row_number, std::string_view row) -> Status {
+      auto i = static_cast<size_t>(row_number);
+      if (row.data() == nullptr) return {};
+      FLINT_RETURN_IF_ERROR(values_->CheckFits(located.batch.keys[i].size(), 0, row.size()));
+      return moments.CheckDated(i);
     }));
     if (moments.event_time()) LoadMany(located.keys);
     Check(column.ForEach([&](int64_t row_number, std::string_view row) {

@@ -110,8 +110,8 @@ Status Pipeline::WithinMemory(Work work) const {
 }
 
 void Pipeline::Encode(Lock& lock, Queued* queued) {
+  Compressor compressor = TakeCompressor();  // may throw: the block still waits then
   queued->stage = Stage::kEncoding;
-  Compressor compressor = TakeCompressor();
   Effort effort = NextEffort();
   Block* block = queued->block.get();
   lock.unlock();
@@ -121,7 +121,7 @@ void Pipeline::Encode(Lock& lock, Queued* queued) {
         .WithContext("changelog " + file_.path());
   });
   lock.lock();
-  spare_compressors_.push_back(std::move(compressor));
+  GiveBack(std::move(compressor));
   if (!status.ok()) return SetError(status);
   unshrunk_ = block->encoded.compressed() ? 0 : unshrunk_ + 1;
   queued->stage = Stage::kEncoded;
@@ -161,10 +161,21 @@ void Pipeline::WorkOnFile(Lock& lock, Work work) {
 }
 
 Compressor Pipeline::TakeCompressor() {
-  if (spare_compressors_.empty()) return Compressor(level_);
+  spare_compressors_.reserve(spare_compressors_.size() + taken_compressors_ + 1);
+  if (spare_compressors_.empty()) {
+    Compressor made(level_);
+    ++taken_compressors_;
+    return made;
+  }
   Compressor compressor = std::move(spare_compressors_.back());
   spare_compressors_.pop_back();
+  ++taken_compressors_;
   return compressor;
+}
+
+void Pipeline::GiveBack(Compressor compressor) {
+  --taken_compressors_;
+  spare_compressors_.push_back(std::move(compressor));
 }
 
 // Nothing is thrown out of a thread.
@@ -233,7 +244,7 @@ Result<Segment> Pipeline::Finish(Durability durability) {
     segment = file_.Finish(durability, &compressor);
     return segment.status();
   });
-  spare_compressors_.push_back(std::move(compressor));
+  GiveBack(std::move(compressor));
   file_finished_ = true;
   if (!failed() && durability == Durability::kMachine) synced_sequence_ = written_sequence_;
   return segment;

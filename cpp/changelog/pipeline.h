@@ -92,7 +92,9 @@ class Pipeline {
   Status WithinMemory(Work work) const;
   void BeginThread();
   void SetError(const Status& status);
+  // There is room for each one that is taken, so that to give it back wants no memory.
   Compressor TakeCompressor();
+  void GiveBack(Compressor compressor);
   void WorkInBackground();
   void WorkUntilStopped();
 
@@ -109,6 +111,7 @@ class Pipeline {
   size_t samples_ = 0;
   std::vector<std::unique_ptr<Block>> spare_blocks_;
   std::vector<Compressor> spare_compressors_;
+  size_t taken_compressors_ = 0;
   SegmentFile file_;        // belongs to whoever has set file_busy_
   bool file_busy_ = false;  // someone works on file_
   bool file_finished_ = false;

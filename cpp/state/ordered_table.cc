@@ -18,8 +18,6 @@ constexpr size_t kKeptRowsMax = 4096;
 // later reader of the memtable (docs/decisions/0031).
 constexpr size_t kPointDeletesMax = 32;
 
-constexpr size_t kElementBytes = 8;
-
 std::string_view View(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace flint {
 // else 2, the higher first. docs/format/state.md is the specification. Pure functions.
 
 constexpr int kOneByteGroups = 128;
+constexpr size_t kElementBytes = 8;  // of an element's number, which ends its row key
 
 constexpr size_t GroupBytes(int max_parallelism) {
   return max_parallelism <= kOneByteGroups ? 1 : 2;

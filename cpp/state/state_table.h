@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "state/change_batch.h"
+#include "state/change_log.h"
 #include "state/ordered_scan.h"
 #include "state/state_context.h"
 #include "state/state_descriptor.h"
@@ -83,6 +84,14 @@ class StateTable {
   // What writes that give a row a stamp begin with: Invalid where there is none in event time.
   Status CheckDated(const Moment& now) const {
     return now.event_time && now.stamp == kNoTime ? Undated() : Status();
+  }
+  // Invalid where a row can't be kept under a key of the backend's and what follows that in this
+  // state. Calls that write several rows ask for all of them before they touch anything.
+  Status CheckFits(size_t key_bytes, size_t suffix_bytes, size_t row_bytes) const {
+    return CheckSize(context_->group_bytes + key_bytes + space_.size() + suffix_bytes, row_bytes);
+  }
+  Status CheckFits(size_t suffix_bytes, size_t row_bytes) const {
+    return CheckFits(context_->key.bytes.size(), suffix_bytes, row_bytes);
   }
 
   // "value state 'count'", for messages.

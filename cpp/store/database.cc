@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <future>
+#include <system_error>
 #include <utility>
 
 #include "base/fork.h"
@@ -271,16 +272,23 @@ std::vector<Family*> Database::AllFamilies() const {
   return all;
 }
 
-// By a thread of its own, so that this one can be told to end it.
+// By a thread of its own, so that this one can be told to end it. Where the system has none to
+// give, this one does it, to its end.
 Status Database::Compact(Family* family) {
   FLINT_ASSIGN_OR_RETURN(auto pin, EnterToWrite());
   std::atomic<bool> canceled{false};
   rocksdb::CompactRangeOptions options;
   options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
   options.canceled = &canceled;
-  auto compaction = std::async(std::launch::async, [&] {
+  auto compact = [&] {
     return From(db_->CompactRange(options, family, nullptr, nullptr), "compact");
-  });
+  };
+  std::future<Status> compaction;
+  try {
+    compaction = std::async(std::launch::async, compact);
+  } catch (const std::system_error&) {
+    return compact();
+  }
   Status interrupted;
   while (interrupted.ok() &&
          compaction.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) {

@@ -202,12 +202,15 @@ class LocalStorage:
 def _put_in_place(temporary: Path, target: Path) -> None:
     """Gives the file its name, which no one else may have taken."""
     try:
-        os.link(temporary, target)
+        try:
+            os.link(temporary, target)
+        except FileExistsError:
+            raise
+        except OSError:  # no hard links here: names are random, or claimed by the next line
+            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+            os.replace(temporary, target)
     except FileExistsError:
         raise InvalidError(f"{target}: exists already; a name is written once") from None
-    except OSError:  # no hard links here: names are random, or claimed by the next line
-        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-        os.replace(temporary, target)
 
 
 def make_directory(path: Path) -> None:

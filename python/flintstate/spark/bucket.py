@@ -7,7 +7,8 @@ back to its undo point (hard links made when it was last opened), or restoring.
 After a call that has committed, the store may stay open (keeping.py). Then `rest` ends the call,
 and `resume` begins the next one. Whoever wants it meanwhile rings the bell and waits for the lock.
 
-Directory of a bucket:  lock  bell  db-ID/  undo/  uploads/ID/{files/,plan,steps,done}  private/ID/
+Directory of a bucket:  lock  bell  db-ID/  undo/  uploads/ID/{files/,plan,steps,done}
+private/ID/{lock,db/,uploads/}
 A store's directory has a name that no other had: what still writes into one that was removed with
 all the rest, such as a store that is kept open, never meets the files of its successor.
 """
@@ -35,6 +36,7 @@ from flintstate.checkpoint.retention import delete_superseded
 from flintstate.checkpoint.storage import Storage
 from flintstate.checkpoint.upload import Upload
 from flintstate.errors import CorruptionError, FlintError, InvalidError, StorageError
+from flintstate.spark.private import PrivatePlace, remove_abandoned
 from flintstate.state.times import system_clock
 
 __all__ = ["ADDRESSES_UNLIMITED", "Bucket", "Limits", "empty_handle"]
@@ -95,15 +97,19 @@ class Bucket:
         self._lock = FileLock(local / "lock")
         self._bell = Doorbell(local / "bell")
         self._shared = self._lock.acquire(_LOCK_WAIT_S, self._bell.ring)
+        self._own: PrivatePlace | None = None
         try:
             if self._shared:
                 self._clear_damage()
+                remove_abandoned(local)
                 self._lock.say_busy(True)
-            self.backend = self._open() if self._shared else self._open_privately()
+            else:
+                self._own = PrivatePlace(local)
+            self.backend = self._open() if self._own is None else self._open_privately(self._own)
             self._adopted = self._find_upload() if self._shared else None
         except BaseException:
             self._lock.say_busy(self._lock.left_busy)
-            self._lock.release()
+            self._leave()
             raise
 
     @property
@@ -282,8 +288,8 @@ class Bucket:
             raise
         return backend
 
-    def _open_privately(self) -> _core.RocksBackend:
-        return self._restore(self._local / "private" / secrets.token_hex(8))
+    def _open_privately(self, own: PrivatePlace) -> _core.RocksBackend:
+        return self._restore(own.directory / "db")
 
     def _open_backend(self, directory: Path) -> _core.RocksBackend:
         groups = self._handle.groups
@@ -361,8 +367,8 @@ class Bucket:
 
     def _begin_upload(self) -> Upload:
         # What the bucket's directory has is the affair of whoever holds its lock.
-        parent = self._local / ("uploads" if self._shared else "private")
-        directory = parent / secrets.token_hex(8)
+        parent = self._local if self._own is None else self._own.directory
+        directory = parent / "uploads" / secrets.token_hex(8)
         directory.mkdir(parents=True)
         self.backend.checkpoint(str(directory / "files"))
         return Upload.begin(directory, self._handle)
@@ -396,8 +402,7 @@ class Bucket:
 
     def _let_go(self) -> None:
         with contextlib.ExitStack() as ends:
-            ends.callback(self._lock.release)
-            ends.callback(self._bell.close)
+            ends.callback(self._leave)
             if not self._shared:
                 return self.backend.discard()
             try:
@@ -405,6 +410,12 @@ class Bucket:
             finally:
                 if self.backend.damaged:
                     self._lock.say_damaged()
+
+    def _leave(self) -> None:
+        if self._own is not None:
+            self._own.remove()
+        self._bell.close()
+        self._lock.release()
 
     def _new_place(self) -> Path:
         return self._local / f"db-{secrets.token_hex(8)}"

@@ -44,6 +44,7 @@ def fitted(batch: object, schema: pa.Schema) -> pa.RecordBatch:
 
 def _fitted_column(column: pa.Array, field: pa.Field) -> pa.Array:
     where = f"output batch: column '{field.name}' is {column.type}, the schema has {field.type}"
+    column = _plain(column)
     if _has_forbidden_null(column, field):
         raise InvalidError(f"{where}, never null: there is a null")
     if column.type == field.type:
@@ -59,19 +60,32 @@ def _fitted_column(column: pa.Array, field: pa.Field) -> pa.Array:
     return cast
 
 
+def _plain(array: pa.Array) -> pa.Array:
+    """The array, where it is a dictionary's, as what it stands for."""
+    return array.dictionary_decode() if pt.is_dictionary(array.type) else array
+
+
 def _has_forbidden_null(array: pa.Array, field: pa.Field) -> bool:
     """Whether there is a null, at any depth, where the field is declared to have none."""
+    array = _plain(array)
     if array.null_count and not field.nullable:
         return True
     if pt.is_struct(field.type) and pt.is_struct(array.type):
         parts = zip(array.drop_null().flatten(), field.type, strict=False)
     elif pt.is_map(field.type) and pt.is_map(array.type):
-        parts = zip((array.keys, array.items), field.type.field(0).type, strict=False)
+        parts = zip(_keys_and_items(array), field.type.field(0).type, strict=False)
     elif _shape(field.type) == "list" and _shape(array.type) == "list":
         parts = zip((array.flatten(),), (field.type.field(0),), strict=False)
     else:
         return False
     return any(_has_forbidden_null(part, of) for part, of in parts)
+
+
+def _keys_and_items(maps: pa.MapArray) -> list[pa.Array]:
+    """Of these maps alone, whatever else the arrays hold that they are cut out of."""
+    entry = pa.struct([maps.type.key_field, maps.type.item_field])
+    parts: list[pa.Array] = maps.cast(pa.list_(entry)).flatten().flatten()
+    return parts
 
 
 def _alike(given: pa.DataType, wanted: pa.DataType) -> bool:
@@ -112,18 +126,19 @@ def _shape(data_type: pa.DataType) -> object:
         return [field.name for field in data_type]
     if pt.is_map(data_type):
         return "map"
-    is_list = (pt.is_list, pt.is_large_list, pt.is_fixed_size_list, pt.is_list_view)
+    is_list = (pt.is_list, pt.is_large_list, pt.is_fixed_size_list)  # Arrow's cast of views fails
     return "list" if any(holds(data_type) for holds in is_list) else None
 
 
 def _infinities(array: pa.Array) -> int:
     """How many there are at any depth: a float that is too large for its new type becomes one."""
+    array = _plain(array)
     if pt.is_floating(array.type):
         return int(pc.sum(pc.is_inf(array)).as_py() or 0)
     if pt.is_struct(array.type):
         return sum(map(_infinities, array.flatten()))
     if pt.is_map(array.type):
-        return _infinities(array.keys) + _infinities(array.items)
+        return sum(map(_infinities, _keys_and_items(array)))
     if _shape(array.type) == "list":
         return _infinities(array.flatten())
     return 0

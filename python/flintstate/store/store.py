@@ -332,6 +332,7 @@ class Store:
 
 _opened: WeakValueDictionary[str, Store] = WeakValueDictionary()
 """The stores that were opened for writing, by their real paths."""
+os.register_at_fork(after_in_child=_opened.clear)  # a parent's are no use to a child
 
 
 def _open_at(name: str) -> Store | None:

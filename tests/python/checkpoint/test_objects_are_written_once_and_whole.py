@@ -77,7 +77,7 @@ def test_a_published_file_is_moved_or_copied_where_it_can_not_be_linked(
     monkeypatch.setattr("os.link", refuse)
     publish("copied")
     assert storage.read("linked") == storage.read("copied") == content
-    with pytest.raises(StorageError, match="exists"):
+    with pytest.raises(InvalidError, match="exists already; a name is written once"):
         publish("copied")
 
 

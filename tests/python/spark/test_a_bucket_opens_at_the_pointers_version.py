@@ -1,6 +1,8 @@
 """The local store is a cache: whatever is left of it, a bucket opens at what the handle says."""
 
+import os
 import shutil
+import signal
 import threading
 from pathlib import Path
 
@@ -22,6 +24,7 @@ from flintstate.checkpoint.locking import FileLock
 from flintstate.errors import CorruptionError, NotFoundError
 from flintstate.spark import bucket as module
 from flintstate.spark.bucket import Bucket, Limits
+from flintstate.spark.private import PrivatePlace
 
 
 @pytest.fixture
@@ -110,6 +113,29 @@ def test_a_lock_that_is_not_to_be_had_means_a_copy_of_ones_own(
         zombie.commit(3)  # wakes late, and is an orphan
     assert home.read(won) == expected(4)
     assert not list((home.path / "local" / "private").iterdir())
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_copy_of_ones_own_that_a_killed_worker_left_goes(home: Home) -> None:
+    handle = home.grow(home.first, 3)[-1]
+    copies = home.path / "local" / "private"
+    with home.bucket(handle):
+        killed = os.fork()
+        if killed == 0:
+            try:
+                assert Bucket(home.storage, home.path / "local", KEY, handle).private
+            finally:
+                os.kill(os.getpid(), signal.SIGKILL)
+        assert os.waitpid(killed, 0)[1] == signal.SIGKILL
+        left = list(copies.iterdir())
+        assert [(place / "db").is_dir() for place in left] == [True]
+        with home.bucket(handle) as alive:
+            assert alive.private
+    held = PrivatePlace(home.path / "local")
+    assert home.read(handle) == expected(3)
+    assert list(copies.iterdir()) == [held.directory]
+    held.remove()
+    assert not list(copies.iterdir())
 
 
 def test_a_lock_is_waited_for_while_its_holder_closes(home: Home) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import math
 import re
 from typing import Any
 
@@ -118,6 +119,9 @@ def test_a_column_declared_not_null_takes_no_none() -> None:
     loose = pa.record_batch({"n": [1], "l": pa.array([[None]], pa.list_(pa.int64()))})
     with pytest.raises(InvalidError, match=r"column 'l'.*never null"):
         fitted(loose, schema)
+    named = pa.DictionaryArray.from_arrays([0, 1], pa.array([None, 1]))
+    with pytest.raises(InvalidError, match=r"column 'n'.*never null"):
+        fitted(pa.record_batch([named], ["n"]), schema.remove(1))
 
 
 @pytest.mark.parametrize("result", [3, "ab", b"ab", {"n": 1}, 2.5], ids=repr)
@@ -148,6 +152,11 @@ def test_a_timers_time_becomes_a_datetime_by_a_call() -> None:
         from_millis(2**62)
 
 
+FLOATS = pa.map_(pa.string(), pa.float32())
+DOUBLES = pa.map_(pa.string(), pa.float64())
+DOUBLES_NOT_NULL = pa.map_(pa.string(), pa.field("value", pa.float64(), nullable=False))
+
+
 @pytest.mark.parametrize(
     ("given", "kind"),
     [
@@ -160,12 +169,17 @@ def test_a_timers_time_becomes_a_datetime_by_a_call() -> None:
         (pa.array([1000], pa.timestamp("ns")), pa.timestamp("us")),
         (pa.nulls(2), pa.map_(pa.string(), pa.int32())),
         (pa.array([[1, 2]], pa.large_list(pa.int32())), pa.list_(pa.int64())),
+        (pa.array([math.inf]).dictionary_encode(), pa.float64()),
+        (pa.array([[("a", math.inf)], [("b", 1.0)]], FLOATS)[1:], DOUBLES),
+        (pa.array([[("a", math.inf)], None, [("b", -math.inf)]], FLOATS), DOUBLES),
+        (pa.array([[("a", None)], [("b", 1.0)]], FLOATS)[1:], DOUBLES_NOT_NULL),
     ],
     ids=name_of,
 )
 def test_batches_of_other_layouts_and_widths_are_taken(given: pa.Array, kind: pa.DataType) -> None:
     got = fitted(pa.record_batch([given], ["v"]), one_column(kind))
     assert got.column("v").type == kind
+    got.validate(full=True)
     assert got.column("v").cast(pa.string() if kind == pa.string() else kind).null_count == (
         given.null_count
     )
@@ -188,6 +202,7 @@ def test_batches_of_other_layouts_and_widths_are_taken(given: pa.Array, kind: pa
         (pa.array([b"a"]), pa.string()),
         (pa.array([{"x": 1, "y": 2}]), pa.struct([("x", pa.int64())])),
         (pa.array([decimal.Decimal("1.005")]), pa.decimal128(10, 2)),
+        (pa.array([[1], [2]], pa.list_view(pa.int64()))[1:], pa.list_(pa.int64())),
     ],
     ids=name_of,
 )

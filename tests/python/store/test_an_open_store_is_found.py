@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gc
+import os
 from pathlib import Path
 
 import pytest
 
 import flintstate as fs
 from store_tables import KEY, VALUE
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
 
 def test_opening_it_again_says_how_to_get_it(path: Path, store: fs.Store) -> None:
@@ -55,3 +58,20 @@ def test_a_reader_is_not_the_one(path: Path) -> None:
     fs.Store.open(path).close()
     with fs.Store.open(path, read_only=True), pytest.raises(fs.NotFoundError):
         fs.Store.opened(path)
+
+
+def test_a_forked_child_is_not_told_of_its_parents(path: Path, store: fs.Store) -> None:
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            fs.Store.open(path)
+        except fs.BusyError as error:
+            os.write(writing, str(error).encode())
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    said = os.read(reading, 1 << 12).decode()
+    assert f"in process {os.getpid()}" in said
+    assert "Store.opened" not in said
+    assert fs.Store.opened(path) is store
