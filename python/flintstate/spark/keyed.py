@@ -154,8 +154,8 @@ class Keyed:
         )
         limits = Limits(batches_retained=batches_to_retain(session))
         carrier = Carrier(
-            storage.root, claim, self.local_dir, Pickled(runner), limits, operator=secrets.token_bytes(16),
-            epoch_seen=newest_epoch(storage.list("groups/")),
+            storage.root, claim, self.local_dir, Pickled(runner), limits,
+            operator=secrets.token_bytes(16), epoch_seen=newest_epoch(storage.list("groups/")),
         )  # fmt: skip
         packer = Packer(
             self._names, claim.labels, claim.max_parallelism, self.schema, claim.state_id.hex()

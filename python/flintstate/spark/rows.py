@@ -48,11 +48,11 @@ def _fitted_column(column: pa.Array, field: pa.Field) -> pa.Array:
         raise InvalidError(f"{where}: these are no values of that type; cast the column")
     try:
         return _converted(column, field)
-    except (pa.ArrowException, _DoesNotFit) as error:
+    except (pa.ArrowException, _DoesNotFitError) as error:
         raise InvalidError(f"{where}{'' if field.nullable else ', never null'}: {error}") from error
 
 
-class _DoesNotFit(Exception):
+class _DoesNotFitError(Exception):
     """What a value at some depth of a column is, and may not be."""
 
 
@@ -63,7 +63,7 @@ def _converted(array: pa.Array, field: pa.Field, nulls_above: int = 0) -> pa.Arr
     if pt.is_dictionary(array.type):
         array = array.dictionary_decode()
     if array.null_count > nulls_above and not field.nullable:
-        raise _DoesNotFit(f"there is a null in '{field.name}', which is never null")
+        raise _DoesNotFitError(f"there is a null in '{field.name}', which is never null")
     if array.type == wanted and not _has_never_null(wanted):
         return array
     if not pt.is_nested(wanted) or pt.is_null(array.type):
@@ -105,7 +105,7 @@ def _converted_flat(array: pa.Array, wanted: pa.DataType) -> pa.Array:
         array = array.cast(pa.decimal128(20, 0))  # holds any; Arrow casts none that could not fit
     cast = array.cast(wanted)
     if pt.is_floating(wanted) and _infinities(cast) != _infinities(array):
-        raise _DoesNotFit("there are values out of its range")
+        raise _DoesNotFitError("there are values out of its range")
     return cast
 
 

@@ -1,4 +1,4 @@
-"""A worker calls one function for several buckets: what it keeps in one is not there in the next."""
+"""A worker calls a function for several buckets: what it keeps in one is not there in the next."""
 
 from __future__ import annotations
 

@@ -216,7 +216,9 @@ WHOLE = pa.field("x", pa.int64(), nullable=False)
         (pa.array([None, {"x": 1}]), pa.struct([WHOLE])),
         (pa.array([[None, {"x": 1}], None]), pa.list_(pa.struct([WHOLE]))),
         (
-            pa.array([[("a", None), ("b", {"x": 1})]], pa.map_(pa.string(), pa.struct([("x", "i4")]))),
+            pa.array(
+                [[("a", None), ("b", {"x": 1})]], pa.map_(pa.string(), pa.struct([("x", "i4")]))
+            ),
             pa.map_(pa.string(), pa.struct([WHOLE])),
         ),
     ],
