@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -108,7 +107,7 @@ class Pickled:
 
     def runner(self) -> Runner:
         """One more, in a worker."""
-        made: Runner = pickle.loads(self._data)
+        made: Runner = cloudpickle.loads(self._data)
         return made
 
 
