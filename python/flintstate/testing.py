@@ -9,6 +9,7 @@ A stream of Spark runs rows in micro-batches, between which alone time passes: `
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import datetime as dt
@@ -162,7 +163,7 @@ class Harness(Generic[R]):
         watermark = self._clock.watermark
         if watermark is not None:
             self.backend.advance_watermark(watermark)
-        self._begin(copy.copy(self._given), self._clock.why_none)
+        self._begin(_unpickled(self._given), self._clock.why_none)
         out = self._fire(self._due())
         for row in sorted(fitted, key=self._place):
             out += self._call(row)
@@ -346,6 +347,17 @@ class _EventClock:
         if isinstance(time, dt.datetime):
             return (time - _EPOCH.replace(tzinfo=time.tzinfo and dt.UTC)) // _MICROSECOND
         return None if time is None else time * 1000
+
+
+def _unpickled(function: KeyedProcessFunction[R]) -> KeyedProcessFunction[R]:
+    """A copy such as a task of Spark's makes, which shares no list with the one before; what can't
+    be copied, such as a module, it shares."""
+    made = copy.copy(function)
+    memo = {id(function): made}
+    for name, value in vars(made).items():
+        with contextlib.suppress(TypeError):
+            vars(made)[name] = copy.deepcopy(value, memo)
+    return made
 
 
 _EPOCH = dt.datetime(1970, 1, 1)

@@ -21,7 +21,7 @@ from flintstate.spark.claim import Claim, claim_query, who_am_i
 from flintstate.spark.frames import frame
 from flintstate.spark.keeping import KEEPER
 from flintstate.spark.packing import unpack
-from flintstate.spark.runner import Clock, Runner
+from flintstate.spark.runner import Clock, Pickled, Runner
 from flintstate.spark.triggers import refuse_endless_trigger
 from flintstate.spark.worker import settle_worker
 from flintstate.state.rocksdb import RocksDbBackend
@@ -40,7 +40,7 @@ class Carrier:
     state: str
     claim: Claim
     local_dir: str | None
-    runner: Runner
+    pickled: Pickled
     limits: Limits
     operator: bytes
     """No other plan's carrier has it, not even one with the same function."""
@@ -51,7 +51,8 @@ class Carrier:
         self, key: tuple[int], frames: Iterable[pd.DataFrame], state: GroupState
     ) -> Iterator[pd.DataFrame]:
         settle_worker()
-        if self.runner.mode == "processing":
+        runner = self.pickled.runner()
+        if runner.mode == "processing":
             refuse_endless_trigger()
         storage = open_storage(self.state)
         batch_id, query_id = who_am_i()
@@ -60,8 +61,7 @@ class Carrier:
         if not state.exists:
             claim_query(storage, query_id, batch_id)
         payloads = _in_order(frames)
-        runner = self.runner.fresh()
-        event_time = self.runner.mode == "event"
+        event_time = runner.mode == "event"
         clock = Clock(_watermark(state, event_time), state.getCurrentProcessingTimeMs())
         bucket = self._bucket(storage, handle, clock)
         try:

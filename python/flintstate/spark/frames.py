@@ -77,7 +77,7 @@ class ArrowColumn(ExtensionArray):  # type: ignore[misc]
     @classmethod
     def _concat_same_type(cls, to_concat: Sequence[ArrowColumn]) -> ArrowColumn:
         kind = next((c._values.type for c in to_concat if c._values.type != pa.null()), pa.null())
-        parts = [c._values.cast(kind) for c in to_concat if len(c)]
+        parts = [c.__arrow_array__(kind) for c in to_concat if len(c)]
         if len(parts) == 1:
             return cls(parts[0])
         return cls(pa.concat_arrays(parts) if parts else pa.nulls(0, kind))

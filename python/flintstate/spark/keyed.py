@@ -33,7 +33,7 @@ from flintstate.spark.frames import carried_schema, unfolded
 from flintstate.spark.handing_over import hand_over_by_count
 from flintstate.spark.packing import PACKED_SPARK, PACKER, Packer
 from flintstate.spark.reading import batches_to_retain
-from flintstate.spark.runner import BatchRunner, RowRunner, Runner
+from flintstate.spark.runner import BatchRunner, Pickled, RowRunner, Runner
 from flintstate.spark.schemas import (
     arrow_schema,
     event_time_column,
@@ -161,8 +161,8 @@ class Keyed:
         )
         limits = Limits(batches_retained=batches_to_retain(session))
         carrier = Carrier(
-            storage.root, claim, self.local_dir, runner, limits, operator=secrets.token_bytes(16),
-            epoch_seen=newest_epoch(storage.list("groups/")),
+            storage.root, claim, self.local_dir, Pickled(runner), limits,
+            operator=secrets.token_bytes(16), epoch_seen=newest_epoch(storage.list("groups/")),
         )  # fmt: skip
         packer = Packer(
             self._names, claim.labels, claim.max_parallelism, self.schema, claim.state_id.hex()

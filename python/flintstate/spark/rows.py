@@ -44,48 +44,86 @@ def fitted(batch: object, schema: pa.Schema) -> pa.RecordBatch:
 
 def _fitted_column(column: pa.Array, field: pa.Field) -> pa.Array:
     where = f"output batch: column '{field.name}' is {column.type}, the schema has {field.type}"
-    column = _plain(column)
-    if _has_forbidden_null(column, field):
-        raise InvalidError(f"{where}, never null: there is a null")
-    if column.type == field.type:
-        return column
-    if not _alike(column.type, field.type):
+    if column.type != field.type and not _alike(column.type, field.type):
         raise InvalidError(f"{where}: these are no values of that type; cast the column")
     try:
-        cast = column.cast(field.type)
-    except pa.ArrowException as error:
-        raise InvalidError(f"{where}: {error}") from error
-    if _infinities(cast) != _infinities(column):
-        raise InvalidError(f"{where}: there are values out of its range")
+        return _converted(column, field)
+    except (pa.ArrowException, _DoesNotFitError) as error:
+        raise InvalidError(f"{where}{'' if field.nullable else ', never null'}: {error}") from error
+
+
+class _DoesNotFitError(Exception):
+    """What a value at some depth of a column is, and may not be."""
+
+
+def _converted(array: pa.Array, field: pa.Field, nulls_above: int = 0) -> pa.Array:
+    """The same values in the field's type. What no value shows is not looked at: what lies below
+    null structs, of which there are `nulls_above`, outside of a slice, in a dictionary."""
+    wanted = field.type
+    if pt.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if array.null_count > nulls_above and not field.nullable:
+        raise _DoesNotFitError(f"there is a null in '{field.name}', which is never null")
+    if array.type == wanted and not _has_never_null(wanted):
+        return array
+    if not pt.is_nested(wanted) or pt.is_null(array.type):
+        return _converted_flat(array, wanted)
+    return (_converted_struct if pt.is_struct(wanted) else _converted_list)(array, wanted)
+
+
+def _converted_struct(array: pa.Array, wanted: pa.DataType) -> pa.Array:
+    children = zip(array.flatten(), wanted, strict=True)  # null where their struct is
+    parts = [_converted(child, of, array.null_count) for child, of in children]
+    mask = array.is_null() if array.null_count else None
+    return pa.StructArray.from_arrays(parts, fields=list(wanted), mask=mask)
+
+
+def _converted_list(array: pa.Array, wanted: pa.DataType) -> pa.Array:
+    """Also of a map, which is a list of entries."""
+    if pt.is_map(wanted):
+        array = _list_of_entries(array)
+    lengths = pc.fill_null(pc.list_value_length(array), 0).cast(pa.int32())
+    offsets = pa.concat_arrays([pa.array([0], pa.int32()), pc.cumulative_sum(lengths)])
+    values = _converted(array.flatten(), wanted.field(0))
+    mask = array.is_null() if array.null_count else None
+    if pt.is_map(wanted):
+        keys, items = values.field(0), values.field(1)
+        return pa.MapArray.from_arrays(offsets, keys, items, type=wanted, mask=mask)
+    return pa.ListArray.from_arrays(offsets, values, type=wanted, mask=mask)
+
+
+def _list_of_entries(array: pa.MapArray) -> pa.ListArray:
+    fields = [array.type.key_field, array.type.item_field]
+    entries = pa.StructArray.from_arrays([array.keys, array.items], fields=fields)
+    buffers = array.buffers()[:2]
+    kind = pa.list_(entries.type)
+    return pa.Array.from_buffers(kind, len(array), buffers, offset=array.offset, children=[entries])
+
+
+def _converted_flat(array: pa.Array, wanted: pa.DataType) -> pa.Array:
+    if pt.is_decimal(wanted) and pt.is_integer(array.type):
+        array = array.cast(pa.decimal128(20, 0))  # holds any; Arrow casts none that could not fit
+    cast = array.cast(wanted)
+    if pt.is_floating(wanted) and _infinities(cast) != _infinities(array):
+        raise _DoesNotFitError("there are values out of its range")
     return cast
 
 
-def _plain(array: pa.Array) -> pa.Array:
-    """The array, where it is a dictionary's, as what it stands for."""
-    return array.dictionary_decode() if pt.is_dictionary(array.type) else array
+def _infinities(array: pa.Array) -> int:
+    """How many there are: a float that is too large for its new type becomes one."""
+    return int(pc.sum(pc.is_inf(array)).as_py() or 0) if pt.is_floating(array.type) else 0
 
 
-def _has_forbidden_null(array: pa.Array, field: pa.Field) -> bool:
-    """Whether there is a null, at any depth, where the field is declared to have none."""
-    array = _plain(array)
-    if array.null_count and not field.nullable:
-        return True
-    if pt.is_struct(field.type) and pt.is_struct(array.type):
-        parts = zip(array.drop_null().flatten(), field.type, strict=False)
-    elif pt.is_map(field.type) and pt.is_map(array.type):
-        parts = zip(_keys_and_items(array), field.type.field(0).type, strict=False)
-    elif _shape(field.type) == "list" and _shape(array.type) == "list":
-        parts = zip((array.flatten(),), (field.type.field(0),), strict=False)
-    else:
-        return False
-    return any(_has_forbidden_null(part, of) for part, of in parts)
+def _has_never_null(data_type: pa.DataType) -> bool:
+    """Whether it has a field that is never null, at any depth, but for the keys of maps."""
+    if pt.is_map(data_type):
+        return _is_never_null(data_type.item_field) or _has_never_null(data_type.key_type)
+    fields = [data_type.field(i) for i in range(data_type.num_fields)]
+    return any(map(_is_never_null, fields))
 
 
-def _keys_and_items(maps: pa.MapArray) -> list[pa.Array]:
-    """Of these maps alone, whatever else the arrays hold that they are cut out of."""
-    entry = pa.struct([maps.type.key_field, maps.type.item_field])
-    parts: list[pa.Array] = maps.cast(pa.list_(entry)).flatten().flatten()
-    return parts
+def _is_never_null(field: pa.Field) -> bool:
+    return not field.nullable or _has_never_null(field.type)
 
 
 def _alike(given: pa.DataType, wanted: pa.DataType) -> bool:
@@ -126,19 +164,7 @@ def _shape(data_type: pa.DataType) -> object:
         return [field.name for field in data_type]
     if pt.is_map(data_type):
         return "map"
-    is_list = (pt.is_list, pt.is_large_list, pt.is_fixed_size_list)  # Arrow's cast of views fails
+    is_list = (
+        pt.is_list, pt.is_large_list, pt.is_fixed_size_list, pt.is_list_view, pt.is_large_list_view,
+    )  # fmt: skip
     return "list" if any(holds(data_type) for holds in is_list) else None
-
-
-def _infinities(array: pa.Array) -> int:
-    """How many there are at any depth: a float that is too large for its new type becomes one."""
-    array = _plain(array)
-    if pt.is_floating(array.type):
-        return int(pc.sum(pc.is_inf(array)).as_py() or 0)
-    if pt.is_struct(array.type):
-        return sum(map(_infinities, array.flatten()))
-    if pt.is_map(array.type):
-        return sum(map(_infinities, _keys_and_items(array)))
-    if _shape(array.type) == "list":
-        return _infinities(array.flatten())
-    return 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import gc
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
@@ -12,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark import cloudpickle
 
 from flintstate import _core
 from flintstate.errors import InvalidError
@@ -19,7 +19,7 @@ from flintstate.process import PROCESSING_TIME_ONLY, Context, KeyedProcessFuncti
 from flintstate.spark.rows import fitted, row_type
 from flintstate.state.rocksdb import RocksDbBackend
 
-__all__ = ["BatchRunner", "Clock", "RowRunner", "Runner"]
+__all__ = ["BatchRunner", "Clock", "Pickled", "RowRunner", "Runner"]
 
 _NO_EVENT_TIME: dict[TimeMode | None, str | None] = {
     "event": None,
@@ -49,10 +49,6 @@ class Runner(ABC):
         self.mode = mode
         self._key_names = key_names
         self._time_column = time_column
-
-    def fresh(self) -> Runner:
-        """One for another bucket, which shares nothing with this one."""
-        return copy.copy(self)
 
     def begin(self, backend: RocksDbBackend, clock: Clock) -> None:
         """Opens what the function opens."""
@@ -92,6 +88,27 @@ class Runner(ABC):
         if not late.true_count:
             return rows[:0], rows
         return rows.filter(late), rows.filter(pc.invert(late))
+
+
+class Pickled:
+    """A runner on its way to workers, where each call has one that shares nothing with another's:
+    what a function keeps in a list of its own is not what it meets in the next bucket.
+
+    It is pickled within what it is a part of, so that Spark sees the broadcasts in it.
+    """
+
+    def __init__(self, runner: Runner | None, data: bytes = b"") -> None:
+        self._runner = runner
+        self._data = data
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        data: bytes = cloudpickle.dumps(self._runner)  # type: ignore[no-untyped-call]
+        return Pickled, (None, data)
+
+    def runner(self) -> Runner:
+        """One more, in a worker."""
+        made: Runner = cloudpickle.loads(self._data)
+        return made
 
 
 class BatchRunner(Runner):
@@ -153,7 +170,6 @@ class RowRunner(Runner):
     def begin(self, backend: RocksDbBackend, clock: Clock) -> None:
         super().begin(backend, clock)
         self._loop: _core.RowLoop | None = None
-        self._function = copy.copy(self._function)
         self._function.open(self._context)
 
     def fire(self) -> Iterator[pa.RecordBatch]:

@@ -16,7 +16,7 @@ __all__ = [
 _WATERMARK = "spark.watermarkDelayMs"
 _ATOMIC = (
     T.BooleanType, T.ByteType, T.ShortType, T.IntegerType, T.LongType, T.FloatType, T.DoubleType,
-    T.DecimalType, T.StringType, T.CharType, T.VarcharType, T.BinaryType, T.DateType,
+    T.DecimalType, T.StringType, T.BinaryType, T.DateType,
     T.TimestampType, T.TimestampNTZType, T.DayTimeIntervalType,
 )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -172,6 +173,21 @@ def test_attributes_that_a_call_sets_are_gone_in_the_next_batch() -> None:
 
     batches = [MicroBatch([("ada", None)] * 2), MicroBatch([("ada", None)])]
     assert run(Forgets(), batches, key="user", schema=SCHEMA) == [(1,), (2,), (1,)]
+
+
+def test_what_a_call_adds_to_an_attribute_is_gone_in_the_next_batch() -> None:
+    class Remembers(KeyedProcessFunction[Any]):
+        def __init__(self) -> None:
+            self.json, self.seen = json, set()  # type: ignore[var-annotated]
+
+        def process_element(self, row: Any, ctx: Context) -> Iterator[tuple[Any, ...]]:
+            if row.user not in self.seen:
+                self.seen.add(row.user)
+                yield (self.json.dumps(row.user),)
+
+    batches = [MicroBatch([("ada", None)] * 2), MicroBatch([("ada", None)])]
+    out = run(Remembers(), batches, key="user", schema=SCHEMA)
+    assert out == [('"ada"',), ('"ada"',)]
 
 
 def test_without_a_time_column_there_is_no_event_time() -> None:

@@ -60,3 +60,11 @@ def test_folded_rows_are_unfolded_in_their_order(spark: SparkSession) -> None:
     out = unfolded(spark.createDataFrame([(list(some),) for some in rows], carried_schema(schema)))
     assert out.schema == schema
     assert [tuple(row) for row in out.collect()] == [(1, ("x",)), (None, None), (3, (None,))]
+
+
+def test_a_null_struct_may_have_fields_that_are_never_null() -> None:
+    place = pa.struct([pa.field("x", pa.int64(), nullable=False)])
+    given = pa.RecordBatch.from_arrays([pa.array([None, {"x": 1}], place)], ["place"])
+    parts = [frame(given), frame(given)]
+    got = pa.array(pd.concat(parts)["rows"].array).flatten().field(0)
+    assert got.to_pylist() == [None, {"x": 1}] * 2

@@ -81,6 +81,8 @@ def test_columns_that_can_not_cross(feed: Feed) -> None:
         keyed(feed.stream().select("user", "user"), "user", state=feed.state)
     with refused("output: column 'v'"):
         keyed(feed.stream(), "user", state=feed.state).process(Count(), schema="v variant")
+    with refused("output: column 'v': type varchar"):
+        keyed(feed.stream(), "user", state=feed.state).process(Count(), schema="v varchar(3)")
     with refused("schema='nonsense here now'"):
         keyed(feed.stream(), "user", state=feed.state).process(Count(), schema="nonsense here now")
 

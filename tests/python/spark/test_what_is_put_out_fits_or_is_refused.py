@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import math
+import random
 import re
 from typing import Any
 
@@ -173,6 +174,9 @@ DOUBLES_NOT_NULL = pa.map_(pa.string(), pa.field("value", pa.float64(), nullable
         (pa.array([[("a", math.inf)], [("b", 1.0)]], FLOATS)[1:], DOUBLES),
         (pa.array([[("a", math.inf)], None, [("b", -math.inf)]], FLOATS), DOUBLES),
         (pa.array([[("a", None)], [("b", 1.0)]], FLOATS)[1:], DOUBLES_NOT_NULL),
+        (pa.array([[1, 2], [3]], pa.list_view(pa.int32())), pa.list_(pa.int64())),
+        (pa.array([1, 2]), pa.decimal128(10, 2)),
+        (pa.array([float("inf"), 1.0]).dictionary_encode(), pa.float32()),
     ],
     ids=name_of,
 )
@@ -209,3 +213,85 @@ def test_batches_of_other_layouts_and_widths_are_taken(given: pa.Array, kind: pa
 def test_batches_that_would_be_changed_are_refused(given: pa.Array, kind: pa.DataType) -> None:
     with pytest.raises(InvalidError, match=r"column 'v' is .*, the schema has"):
         fitted(pa.record_batch([given], ["v"]), one_column(kind))
+
+
+INF = float("inf")
+BARS = pa.map_(pa.string(), pa.float64())
+WHOLE = pa.field("x", pa.int64(), nullable=False)
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        (pa.array([[("a", INF)], [("b", 2.0)]], BARS)[1:], pa.map_(pa.string(), pa.float32())),
+        (
+            pa.array([[("a", None)], [("b", 2.0)], None], BARS)[1:],
+            pa.map_(pa.string(), pa.field("value", pa.float64(), nullable=False)),
+        ),
+        (pa.array([None, {"x": 1}]), pa.struct([WHOLE])),
+        (pa.array([[None, {"x": 1}], None]), pa.list_(pa.struct([WHOLE]))),
+        (
+            pa.array(
+                [[("a", None), ("b", {"x": 1})]], pa.map_(pa.string(), pa.struct([("x", "i4")]))
+            ),
+            pa.map_(pa.string(), pa.struct([WHOLE])),
+        ),
+    ],
+    ids=name_of,
+)
+def test_what_no_row_of_a_batch_shows_is_no_obstacle(given: pa.Array, kind: pa.DataType) -> None:
+    column = fitted(pa.record_batch([given], ["v"]), one_column(kind)).column("v")
+    column.validate(full=True)
+    assert column.type == kind
+    assert column.to_pylist() == given.to_pylist()
+
+
+def test_a_null_that_a_dictionary_holds_is_a_null() -> None:
+    given = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["x", None]))
+    schema = pa.schema([pa.field("v", pa.string(), nullable=False)])
+    with pytest.raises(InvalidError, match="never null: there is a null"):
+        fitted(pa.record_batch([given], ["v"]), schema)
+
+
+def test_columns_of_any_depth_and_layout_come_out_the_same() -> None:
+    dice = random.Random(3)
+    for _ in range(300):
+        wanted, given = kinds(dice, depth=3)
+        values = [value(dice, wanted, nullable=True) for _ in range(6)]
+        column = pa.array([value(dice, given, nullable=True), *values], given)[1:]
+        got = fitted(pa.record_batch([column], ["v"]), one_column(wanted)).column("v")
+        got.validate(full=True)
+        assert got.type == wanted
+        assert got.to_pylist() == pa.array(values, wanted).to_pylist()
+
+
+def kinds(dice: random.Random, depth: int) -> tuple[pa.DataType, pa.DataType]:
+    """A type, of which some fields are never null, and another of the same values."""
+    shape = dice.choice(["flat", "struct", "list", "map"] if depth else ["flat"])
+    if shape == "flat":
+        wanted = dice.choice([pa.int64(), pa.float64(), pa.decimal128(12, 2)])
+        return wanted, dice.choice([pa.int8(), pa.uint32(), wanted])
+    wanted, given = kinds(dice, depth - 1)
+    field = pa.field("value" if shape == "map" else "item", wanted, dice.random() < 0.7)
+    if shape == "struct":
+        return pa.struct([field]), pa.struct([pa.field("item", given)])
+    if shape == "map":
+        return pa.map_(pa.string(), field), pa.map_(pa.string(), given)
+    layouts = (pa.list_, pa.large_list, pa.list_view, pa.large_list_view)
+    return pa.list_(field), dice.choice(layouts)(given)
+
+
+def value(dice: random.Random, kind: pa.DataType, *, nullable: bool) -> object:
+    if nullable and dice.random() < 0.25:
+        return None
+    if not pa.types.is_nested(kind):
+        return dice.randrange(100)
+    fields = [kind.field(i) for i in range(kind.num_fields)]
+    if pa.types.is_struct(kind):
+        return {f.name: value(dice, f.type, nullable=f.nullable) for f in fields}
+    if pa.types.is_map(kind):
+        item = kind.item_field
+        items = [value(dice, item.type, nullable=item.nullable) for _ in range(dice.randrange(3))]
+        return [(str(i), item) for i, item in enumerate(items)]
+    nullable = fields[0].nullable
+    return [value(dice, fields[0].type, nullable=nullable) for _ in range(dice.randrange(4))]
