@@ -152,6 +152,7 @@ Result<std::vector<std::string>> Database::ListFamilies(const std::string& direc
   FLINT_ASSIGN_OR_RETURN(DirectoryState state, InspectDirectory(directory));
   std::vector<std::string> names;
   if (state != DirectoryState::kDatabase) return names;
+  FLINT_RETURN_IF_ERROR(RefuseReusedRecords(directory));
   rocksdb::Status status = rocksdb::DB::ListColumnFamilies(rocksdb::DBOptions(), directory, &names);
   FLINT_RETURN_IF_ERROR(FromRocksDb(status, "list the families", directory));
   return names;

@@ -66,9 +66,7 @@ class Manifest:
     def read(storage: Storage, groups: Groups, base: Base) -> Manifest:
         """Raises NotFoundError or CorruptionError, naming the object."""
         data = base.manifest.read(storage, groups, "base")
-        return Manifest.from_bytes(
-            data, f"{storage.root}/{groups.name('base', base.manifest.id)}"
-        )
+        return Manifest.from_bytes(data, f"{storage.root}/{groups.name('base', base.manifest.id)}")
 
     @staticmethod
     def from_bytes(data: bytes, name: str) -> Manifest:

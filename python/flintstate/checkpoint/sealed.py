@@ -79,7 +79,14 @@ def unseal_json(kind: bytes, data: bytes, where: str, read: Callable[[Any], _T])
     body = unseal(kind, data, where)
     try:
         return read(json.loads(body))
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as e:
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as e:
         raise CorruptionError(
             f"{where}: its content is not that of {kind.decode()!r}: {type(e).__name__}: {e}"
         ) from e

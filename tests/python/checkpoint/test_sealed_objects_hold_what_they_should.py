@@ -7,7 +7,6 @@ import json
 import struct
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -31,7 +30,12 @@ from flintstate.spark.claim import Claim, claim_query
 
 GROUPS = Groups(128, 0, 127)
 EMPTY = Handle(
-    state_id=new_state_id(), root="/data", groups=GROUPS, batch=0, version=bytes(16), last_sequence=0
+    state_id=new_state_id(),
+    root="/data",
+    groups=GROUPS,
+    batch=0,
+    version=bytes(16),
+    last_sequence=0,
 )
 ID = new_id(1).hex()
 FILE: dict[str, object] = {
