@@ -1,4 +1,4 @@
-"""A log or manifest with a record of a kind that is never written is damage, and not read for ever."""
+"""A record of a kind that is never written, in a log or manifest, is damage: not read for ever."""
 
 from __future__ import annotations
 
