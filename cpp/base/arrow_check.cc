@@ -91,7 +91,7 @@ Status ColumnView::CheckViews(int64_t from, int64_t count) const {
     const ArrowView& view = views[i];
     if (IsNull(i) || (view.size >= 0 && view.size <= kArrowViewInlineBytes)) continue;
     bool inside = view.size >= 0 && view.buffer >= 0 && view.buffer < view_buffer_count_ &&
-                  view.offset >= 0 &&
+                  view_buffers_[view.buffer] != nullptr && view.offset >= 0 &&
                   int64_t{view.offset} + view.size <= view_buffer_sizes_[view.buffer];
     if (!inside) return Malformed(InRow(i, "points outside of the buffers"));
   }

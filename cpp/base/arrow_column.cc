@@ -66,6 +66,9 @@ Status ColumnView::BindBuffers(const ArrowArray& array) {
   }
   if (HasValidity(type_) && array.null_count != 0) {
     validity_ = static_cast<const uint8_t*>(array.buffers[0]);
+    if (validity_ == nullptr && array.null_count > 0 && size_ > 0) {
+      return Malformed("it does not say which of its rows are null");
+    }
   }
   switch (type_.id) {
     case TypeId::kNull:

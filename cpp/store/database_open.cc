@@ -89,6 +89,8 @@ rocksdb::DBOptions Database::MakeDbOptions() const {
   db.atomic_flush = options_.atomic_flush;
   db.max_background_jobs = BackgroundJobs(options_.background_jobs);
   db.max_open_files = OpenFilesMax();
+  // RocksDB opens files in threads, and ends the process where one can't be started.
+  if (AddressSpaceIsLimited()) db.max_file_opening_threads = 1;
   db.allow_mmap_reads = read_mode_ == ReadMode::kMmap;
   db.write_buffer_manager = memory_->write_buffers();
   // Close() decides what is flushed. A log that is damaged anywhere but at its torn end is an
@@ -152,6 +154,7 @@ Result<std::vector<std::string>> Database::ListFamilies(const std::string& direc
   FLINT_ASSIGN_OR_RETURN(DirectoryState state, InspectDirectory(directory));
   std::vector<std::string> names;
   if (state != DirectoryState::kDatabase) return names;
+  FLINT_RETURN_IF_ERROR(RefuseReusedRecords(directory));
   rocksdb::Status status = rocksdb::DB::ListColumnFamilies(rocksdb::DBOptions(), directory, &names);
   FLINT_RETURN_IF_ERROR(FromRocksDb(status, "list the families", directory));
   return names;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -61,6 +62,33 @@ std::optional<bool> LeavesOpen(std::string_view block, bool open) {
   return open;
 }
 
+// Whether a record of a reused file is met on the way through a block.
+bool HoldsReused(std::string_view block) {
+  while (block.size() >= kHeaderBytes) {
+    uint16_t length;
+    std::memcpy(&length, block.data() + kLengthAt, sizeof length);
+    auto type = static_cast<uint8_t>(block[kTypeAt]);
+    if ((type >= 5 && type <= 8) || type == 11 || type == 131) return true;
+    if ((type == 0 && length == 0) || block.size() - kHeaderBytes < length) return false;
+    block.remove_prefix(kHeaderBytes + length);
+  }
+  return false;
+}
+
+Status RefuseReusedIn(const std::string& path) {
+  FLINT_ASSIGN_OR_RETURN(ReadFile file, ReadFile::Open(path));
+  std::string block;
+  for (uint64_t at = 0; at < file.size(); at += kBlockBytes) {
+    FLINT_RETURN_IF_ERROR(file.Read(at, kBlockBytes, &block));
+    if (!HoldsReused(block)) continue;
+    return Status::Corruption(path + " is damaged between its bytes " + std::to_string(at) +
+                              " and " + std::to_string(at + block.size()) +
+                              ": a record there is of a kind that is never written. Nothing was "
+                              "changed: restore from a checkpoint");
+  }
+  return {};
+}
+
 // The numbers of the logs from first..end-1, ascending.
 std::vector<std::pair<uint64_t, std::string>> LogsBetween(const std::string& directory,
                                                           uint64_t first, uint64_t end) {
@@ -87,6 +115,19 @@ Result<bool> EndsWithARecord(const std::string& log) {
     open = LeavesOpen(block, *open);
   }
   return open.has_value() && !*open;
+}
+
+Status RefuseReusedRecords(const std::string& directory) {
+  for (const auto& [number, path] : LogsBetween(directory, 0, UINT64_MAX)) {
+    FLINT_RETURN_IF_ERROR(RefuseReusedIn(path));
+  }
+  std::string manifest;
+  std::ifstream(directory + "/CURRENT") >> manifest;
+  std::error_code error;
+  bool there =
+      !manifest.empty() && std::filesystem::is_regular_file(directory + "/" + manifest, error);
+  return there ? RefuseReusedIn(directory + "/" + manifest)
+               : Status();  // RocksDB says what is wrong
 }
 
 // Sequence numbers are also given away without a log, by files that are ingested: so a gap alone is

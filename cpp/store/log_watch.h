@@ -42,4 +42,9 @@ class LogWatch {
 // Whether the last record of a log of RocksDB is all there; a log without any has none.
 Result<bool> EndsWithARecord(const std::string& log);
 
+// Corruption, naming the file, where a log or the manifest of a database holds a record of a kind
+// that only reused files have. We reuse none; RocksDB looks at such a one again and again, for
+// ever.
+Status RefuseReusedRecords(const std::string& directory);
+
 }  // namespace flint

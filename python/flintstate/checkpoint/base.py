@@ -5,24 +5,27 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
-import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pyarrow as pa
 
 from flintstate.checkpoint.handle import Base, Groups, Handle, Reference
-from flintstate.checkpoint.sealed import BASE, seal_json, unseal_json
+from flintstate.checkpoint.sealed import BASE, id_of, natural, seal_json, unseal_json
 from flintstate.checkpoint.storage import Storage, storage_errors
 from flintstate.errors import CorruptionError, StorageError
 
 __all__ = ["PIECE", "Manifest", "StoredFile", "new_digest", "restore_base"]
 
 PIECE = 1 << 20
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_OBJECT = re.compile("[0-9a-f]{32}-[0-9a-f]{16}")
+_DIGEST = re.compile("[0-9a-f]{32}")
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,16 @@ class StoredFile:
     digest: str
     object: str
     stored: int
+
+    @staticmethod
+    def from_dict(parts: dict[str, Any]) -> StoredFile:
+        """Raises ValueError, TypeError or KeyError where it is not one, or leads elsewhere."""
+        file = StoredFile(**parts)
+        for text, wanted in ((file.name, _NAME), (file.object, _OBJECT), (file.digest, _DIGEST)):
+            if not wanted.fullmatch(text):
+                raise ValueError(f"{text!r} names no file of a base")
+        natural(file.size), natural(file.stored)
+        return file
 
 
 @dataclass(frozen=True)
@@ -53,18 +66,21 @@ class Manifest:
     def read(storage: Storage, groups: Groups, base: Base) -> Manifest:
         """Raises NotFoundError or CorruptionError, naming the object."""
         data = base.manifest.read(storage, groups, "base")
-        return Manifest.from_bytes(data, groups.name("base", base.manifest.id))
+        return Manifest.from_bytes(data, f"{storage.root}/{groups.name('base', base.manifest.id)}")
 
     @staticmethod
     def from_bytes(data: bytes, name: str) -> Manifest:
         """Raises CorruptionError or InvalidError, naming the object."""
-        content = unseal_json(BASE, data, name)
-        return Manifest(
-            bytes.fromhex(content["version"]),
-            content["last_sequence"],
-            tuple(StoredFile(**file) for file in content["files"]),
-            Handle.from_bytes(base64.b64decode(content["previous"]), name),
-        )
+
+        def read(content: dict[str, Any]) -> Manifest:
+            files = tuple(StoredFile.from_dict(file) for file in content["files"])
+            if len({file.name for file in files}) < len(files):
+                raise ValueError("two files have one name")
+            previous = Handle.from_bytes(base64.b64decode(content["previous"]), name)
+            last_sequence = natural(content["last_sequence"])
+            return Manifest(id_of(content["version"]), last_sequence, files, previous)
+
+        return unseal_json(BASE, data, name, read)
 
     def publish(self, storage: Storage, groups: Groups, epoch: int) -> Base:
         content: dict[str, object] = {
@@ -98,8 +114,6 @@ def restore_base(storage: Storage, handle: Handle, target: Path) -> None:
 
 def _fetch(storage: Storage, groups: Groups, file: StoredFile, directory: Path) -> None:
     name = groups.file_name(file.object)
-    if os.sep in file.name or file.name in (".", ".."):
-        raise CorruptionError(f"{storage.root}/{name}: its manifest calls it {file.name!r}")
     digest = new_digest()
     size = 0
     path = directory / file.name

@@ -8,7 +8,16 @@ import struct
 from dataclasses import dataclass, replace
 
 from flintstate import _core
-from flintstate.checkpoint.sealed import HANDLE, INDEX, seal, seal_json, unseal, unseal_json
+from flintstate.checkpoint.sealed import (
+    HANDLE,
+    INDEX,
+    id_of,
+    natural,
+    seal,
+    seal_json,
+    unseal,
+    unseal_json,
+)
 from flintstate.checkpoint.storage import Storage
 from flintstate.errors import CorruptionError, InvalidError
 
@@ -149,6 +158,12 @@ class Segment:
     def as_list(self) -> list[object]:
         return [self.version.hex(), self.size, self.crc, self.last_sequence]
 
+    @staticmethod
+    def from_list(parts: list[object]) -> Segment:
+        """Raises ValueError or TypeError where it is not what `as_list` gives."""
+        version, *numbers = parts
+        return Segment(id_of(version), *map(natural, numbers))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Handle:
@@ -235,8 +250,10 @@ class Handle:
 def read_index(storage: Storage, groups: Groups, index: Reference) -> list[Segment]:
     """The segments that an index object lists."""
     data = index.read(storage, groups, "index")
-    content = unseal_json(INDEX, data, groups.name("index", index.id))
-    return [Segment(bytes.fromhex(v), n, crc, last) for v, n, crc, last in content["segments"]]
+    where = f"{storage.root}/{groups.name('index', index.id)}"
+    return unseal_json(
+        INDEX, data, where, lambda content: [Segment.from_list(s) for s in content["segments"]]
+    )
 
 
 def _write_index(
@@ -268,6 +285,8 @@ def _parse(body: bytes) -> Handle:
     (count,) = struct.unpack_from("<H", body, at)
     if len(body) != at + 2 + count * _SEGMENT.size:
         raise ValueError("trailing bytes")
+    if flags > _BASE_BIT | _INDEX_BIT or count > SEGMENTS_MAX or not first <= last < parallelism:
+        raise ValueError("no handle has such numbers")
     return Handle(
         state_id=state_id, root=root, groups=Groups(parallelism, first, last), batch=batch,
         version=version, last_sequence=sequence, base=base, index=index,

@@ -17,6 +17,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -25,7 +26,15 @@ from flintstate.checkpoint.base import PIECE, Manifest, StoredFile, new_digest
 from flintstate.checkpoint.handle import Base, Handle, new_id
 from flintstate.checkpoint.locking import FileLock
 from flintstate.checkpoint.rivals import newest_epoch, refuse_rivals
-from flintstate.checkpoint.sealed import PIN, UPLOAD, seal_json, unseal_json, unseal_whole_ones
+from flintstate.checkpoint.sealed import (
+    PIN,
+    UPLOAD,
+    id_of,
+    natural,
+    seal_json,
+    unseal_json,
+    unseal_whole_ones,
+)
 from flintstate.checkpoint.storage import Storage
 from flintstate.errors import CorruptionError, FlintError, InvalidError, NotFoundError
 
@@ -42,9 +51,12 @@ class _Plan:
 
     @staticmethod
     def read(path: Path) -> _Plan:
-        content = unseal_json(UPLOAD, path.read_bytes(), str(path))
-        handle = Handle.from_bytes(base64.b64decode(content["handle"]), str(path))
-        return _Plan(bytes.fromhex(content["id"]), handle, content["files"])
+        def plan(content: dict[str, Any]) -> _Plan:
+            handle = Handle.from_bytes(base64.b64decode(content["handle"]), str(path))
+            files = {name: natural(size) for name, size in content["files"].items()}
+            return _Plan(id_of(content["id"]), handle, files)
+
+        return unseal_json(UPLOAD, path.read_bytes(), str(path), plan)
 
     def write(self, path: Path) -> None:
         handle = base64.b64encode(self.handle.to_bytes()).decode()
@@ -151,10 +163,9 @@ class Upload:
     def _result(self) -> tuple[StoredFile, ...] | None:
         try:
             path = self.directory / "done"
-            content = unseal_json(UPLOAD, path.read_bytes(), str(path))
+            return unseal_json(UPLOAD, path.read_bytes(), str(path), _files)
         except (CorruptionError, InvalidError, OSError):
             return None
-        return tuple(StoredFile(**file) for file in content["files"])
 
     def _finish(self, storage: Storage) -> None:
         steps = self._steps()
@@ -186,7 +197,7 @@ class Upload:
         """What the upload's lives before this one have uploaded."""
         path = self.directory / "steps"
         data = path.read_bytes() if path.exists() else b""
-        return [StoredFile(**step) for step in unseal_whole_ones(UPLOAD, data, str(path))]
+        return list(unseal_whole_ones(UPLOAD, data, str(path), StoredFile.from_dict))
 
     def _known(
         self, storage: Storage, steps: list[StoredFile]
@@ -237,10 +248,16 @@ class Upload:
 def pinned_version(storage: Storage, name: str) -> bytes | None:
     """The version that a pin's upload holds; None where the pin is gone."""
     try:
-        content = unseal_json(PIN, storage.read(name), f"{storage.root}/{name}")
+        data = storage.read(name)
     except NotFoundError:
         return None
-    return bytes.fromhex(content["version"])
+    return unseal_json(
+        PIN, data, f"{storage.root}/{name}", lambda content: id_of(content["version"])
+    )
+
+
+def _files(content: dict[str, Any]) -> tuple[StoredFile, ...]:
+    return tuple(StoredFile.from_dict(file) for file in content["files"])
 
 
 def _step(file: StoredFile) -> bytes:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from flintstate.checkpoint.handle import Groups, new_state_id
-from flintstate.checkpoint.sealed import CLAIM, seal_json, unseal_json
+from flintstate.checkpoint.sealed import CLAIM, id_of, natural, seal_json, unseal_json
 from flintstate.checkpoint.storage import Storage
 from flintstate.errors import InvalidError, NotFoundError
 from flintstate.spark.labels import choose_labels
@@ -52,12 +52,19 @@ class Claim:
             data = storage.read(_CLAIM)
         except NotFoundError:
             return None
-        content = unseal_json(CLAIM, data, f"{storage.root}/{_CLAIM}")
+        return unseal_json(CLAIM, data, f"{storage.root}/{_CLAIM}", Claim._from)
+
+    @staticmethod
+    def _from(content: dict[str, Any]) -> Claim:
+        labels = tuple(natural(label) for label in content["labels"])
+        parallelism = natural(content["max_parallelism"])
+        if not 1 <= len(set(labels)) == len(labels) <= parallelism:
+            raise ValueError(f"{len(labels)} labels for {parallelism} key groups")
         return Claim(
-            bytes.fromhex(content["state_id"]),
-            content["max_parallelism"],
-            tuple(content["labels"]),
-            pa.ipc.read_schema(pa.py_buffer(base64.b64decode(content["key_schema"]))),
+            id_of(content["state_id"]),
+            parallelism,
+            labels,
+            _schema(base64.b64decode(content["key_schema"])),
             content.get("time_mode") == "processing",
         )
 
@@ -128,7 +135,7 @@ def claim_query(storage: Storage, query_id: str, batch: int) -> None:
     Raises InvalidError where one does, or where this query's own state directory was emptied.
     """
     try:
-        content = unseal_json(CLAIM, storage.read(_QUERY), f"{storage.root}/{_QUERY}")
+        data = storage.read(_QUERY)
     except NotFoundError:
         if batch > 0:
             raise InvalidError(
@@ -141,9 +148,10 @@ def claim_query(storage: Storage, query_id: str, batch: int) -> None:
         except InvalidError:
             claim_query(storage, query_id, batch)
         return
-    if content["query_id"] != query_id:
+    owner = unseal_json(CLAIM, data, f"{storage.root}/{_QUERY}", _owner)
+    if owner != query_id:
         raise InvalidError(
-            f"state directory {storage.root}: query {content['query_id']} uses it, this is query "
+            f"state directory {storage.root}: query {owner} uses it, this is query "
             f"{query_id}: each query (each checkpointLocation) needs a state= of its own"
         )
 
@@ -162,6 +170,20 @@ def who_am_i() -> tuple[int, str]:
     context: Any = TaskContext.get()
     batch = context.getLocalProperty("streaming.sql.batchId")
     return int(batch), context.getLocalProperty("sql.streaming.queryId")
+
+
+def _owner(content: dict[str, Any]) -> str:
+    owner = content["query_id"]
+    if not isinstance(owner, str):
+        raise ValueError(f"{owner!r} is no query's id")
+    return owner
+
+
+def _schema(data: bytes) -> pa.Schema:
+    try:
+        return pa.ipc.read_schema(pa.py_buffer(data))
+    except OSError as error:  # what pyarrow calls bytes that are no schema
+        raise ValueError(f"no schema: {error}") from None
 
 
 def _describe(schema: pa.Schema) -> str:

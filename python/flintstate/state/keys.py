@@ -132,8 +132,8 @@ def rows(array: object, arrow: pa.DataType, label: str, *, like: object = None) 
         if missing:
             raise InvalidError(f"{label}: column '{missing[0]}' is missing")
         array = array.select(names).to_struct_array()
-    given = array if isinstance(array, pa.Array | pa.ChunkedArray) else pa.array(array)
     try:
+        given = array if isinstance(array, pa.Array | pa.ChunkedArray) else pa.array(array)
         given.validate(full=True)
     except pa.ArrowException as error:
         raise InvalidError(f"{label}: malformed Arrow array: {error}") from None

@@ -95,6 +95,23 @@ TEST(AColumnView, ReadsViewsInlinedAndApart) {
   EXPECT_EQ(view.Bytes(1), "a text apart__");
 }
 
+TEST(AColumnView, RefusesAViewIntoABufferThatIsMissing) {
+  ArrowView view{};
+  view.size = 14;
+  const int64_t sizes[] = {20};
+  HandMade made(1, 0, 0, {nullptr, &view, nullptr, sizes});
+  Result<ColumnView> column = ColumnView::Make(DataType(TypeId::kBinaryView), made.array);
+  ASSERT_FALSE(column.ok());
+  EXPECT_EQ(column.status().kind(), ErrorKind::kInvalid);
+}
+
+TEST(AColumnView, RefusesNullsThatAreCountedAndNotSaid) {
+  HandMade made(6, 0, 3, {nullptr, kNumbers});
+  Result<ColumnView> column = ColumnView::Make(DataType(TypeId::kInt32), made.array);
+  ASSERT_FALSE(column.ok());
+  EXPECT_EQ(column.status().kind(), ErrorKind::kInvalid);
+}
+
 TEST(AColumnView, ReadsADictionaryByIndexAndBothKindsOfNull) {
   const int8_t indices[] = {9, 1, 0, 1, 2};
   const uint8_t index_valid[] = {0b11011};

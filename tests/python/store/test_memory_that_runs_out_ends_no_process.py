@@ -41,3 +41,21 @@ def test_a_scan_under_a_limit_of_memory_raises_and_the_store_goes_on(tmp_path: P
     assert ended.returncode == 0, ended.stderr
     assert "refused:" in ended.stdout
     assert "out of memory" in ended.stdout
+
+
+OPENER = """
+import resource, sys
+import flintstate as fs
+with fs.Store.open(sys.argv[1] + "/first", memory="32MB"):
+    used = int(open("/proc/self/statm").read().split()[0]) * 4096
+    resource.setrlimit(resource.RLIMIT_AS, (used + 6_000_000,) * 2)
+    for i in range(5):
+        try:
+            fs.Store.open(f"{sys.argv[1]}/{i}").close()
+        except fs.FlintError:
+            pass
+"""
+
+
+def test_a_store_that_is_opened_without_room_for_threads_ends_no_process(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", OPENER, str(tmp_path)], check=True, timeout=60)
