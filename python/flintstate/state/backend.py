@@ -16,7 +16,7 @@ from flintstate.state.descriptor import StateDescriptor, StateType, Ttl
 from flintstate.state.factory import StateFactory
 from flintstate.state.latency import Sampler
 from flintstate.state.metrics import StateMetrics
-from flintstate.state.times import Instant
+from flintstate.state.times import Instant, checked
 
 BackendKind: TypeAlias = Literal["heap", "rocksdb"]
 KeyType: TypeAlias = pa.DataType | pa.Schema
@@ -71,6 +71,8 @@ class KeyedBackend(StateFactory):
             raise InvalidError(f"time_every is {time_every}; it must be 1 or more")
         if cache_bytes < 1:
             raise InvalidError(f"cache_bytes is {cache_bytes}; it must be 1 or more")
+        if clock is not None:
+            clock = checked(clock)
         backend: KeyedBackend
         if kind == "heap":
             from flintstate.state.heap.backend import HeapBackend
@@ -199,7 +201,7 @@ class KeyedBackend(StateFactory):
 
     @abstractmethod
     def set_event_time(self, time: Instant | None) -> None:
-        """Says the event time of the row that calls are about from now on; None: it has none.
+        """Says the event time of the row that calls are about from now on; None, or -2^63: none.
 
         States that live by event time (`Ttl`) go by it. It stays when the key changes. A timer that
         is given sets it: to its own time, in processing time to the watermark; there is none after
