@@ -56,6 +56,17 @@ class GatheringState : public StateBinding {
     std::string_view row;
     return Unwrap(values_->Read(&row)) ? cells_.Unpack(row) : py::none();
   }
+  // What an add is combined with: nothing that has expired, even where reads return that. So what
+  // is kept does not depend on what was cleaned up.
+  bool ReadLiving(std::string_view* row) {
+    if (!values_->expiry().ttl().return_expired) return Unwrap(values_->Read(row));
+    Moment now;
+    Check(values_->Begin(&now));
+    std::string_view stored;
+    if (!Unwrap(values_->ReadSpace(values_->space(), now, &stored))) return false;
+    *row = RowOf(stored);
+    return true;
+  }
   // Requires a result that is not None.
   std::string PackSome(py::handle value) const {
     if (value.is_none()) Check(Status::Invalid(Label() + ": None can't be kept"));
@@ -99,7 +110,7 @@ class ReducingState : public GatheringState {
     call.Confirm();
     if (reducer_) return AddBuiltIn(one_.empty() ? row : one_);
     std::string_view before;
-    if (!Unwrap(values_->Read(&before))) return Check(values_->Write(row));
+    if (!ReadLiving(&before)) return Check(values_->Write(row));
     row = Merge(before, row);
     call.Confirm();
     Check(values_->Write(row));
@@ -136,7 +147,11 @@ class ReducingState : public GatheringState {
 
  protected:
   std::string Merge(std::string_view older, std::string_view newer) override {
-    if (!reducer_) return PackSome(function_(cells_.Unpack(older), cells_.Unpack(newer)));
+    if (!reducer_) {
+      // One after the other: making the second may run code of the user's, which moves rows.
+      py::object first = cells_.Unpack(older);
+      return PackSome(function_(first, cells_.Unpack(newer)));
+    }
     std::string stored;
     AppendPlain(older, &stored);
     return std::string(RowOf(MergeStored(stored, reducer_->Operand(newer))));
@@ -149,7 +164,7 @@ class ReducingState : public GatheringState {
       return Check(values_->MergeBlind(reducer_->Operand(row)));
     }
     std::string_view before;
-    bool found = Unwrap(values_->Read(&before));
+    bool found = ReadLiving(&before);
     Check(values_->Write(found ? Merge(before, row) : row));
   }
 
@@ -171,7 +186,7 @@ class AggregatingState : public GatheringState {
   void Add(py::handle value) {
     Undisturbed call(*values_);
     std::string_view before;
-    bool found = Unwrap(values_->Read(&before));
+    bool found = ReadLiving(&before);
     py::object accumulator = found ? cells_.Unpack(before) : Fresh();
     std::string row = PackSome(function_.attr("add")(value, accumulator));
     call.Confirm();

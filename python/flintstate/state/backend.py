@@ -17,7 +17,7 @@ from flintstate.state.descriptor import StateDescriptor, StateType, Ttl
 from flintstate.state.factory import StateFactory
 from flintstate.state.latency import Sampler
 from flintstate.state.metrics import StateMetrics
-from flintstate.state.times import Instant
+from flintstate.state.times import Instant, checked
 
 BackendKind: TypeAlias = Literal["heap", "rocksdb"]
 KeyType: TypeAlias = pa.DataType | pa.Schema
@@ -72,6 +72,8 @@ class KeyedBackend(StateFactory):
         if time_every is not None and time_every < 1:
             raise InvalidError(f"time_every is {time_every}; it must be 1 or more")
         cache_size = parse_size(cache_bytes, "cache_bytes")
+        if clock is not None:
+            clock = checked(clock)
         backend: KeyedBackend
         if kind == "heap":
             from flintstate.state.heap.backend import HeapBackend
@@ -200,7 +202,7 @@ class KeyedBackend(StateFactory):
 
     @abstractmethod
     def set_event_time(self, time: Instant | None) -> None:
-        """Says the event time of the row that calls are about from now on; None: it has none.
+        """Says the event time of the row that calls are about from now on; None, or -2^63: none.
 
         States that live by event time (`Ttl`) go by it. It stays when the key changes. A timer that
         is given sets it: to its own time, in processing time to the watermark; there is none after

@@ -41,7 +41,8 @@ class Ttl:
 
     @property
     def millis(self) -> int:
-        return -(-self.ttl // dt.timedelta(milliseconds=1))
+        whole, rest = divmod(self.ttl, dt.timedelta(milliseconds=1))
+        return whole + bool(rest)
 
     @staticmethod
     def of(ttl: TtlLike | None) -> Ttl | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import operator
 import time
+from collections.abc import Callable
 from typing import TypeAlias
 
 from flintstate.errors import InvalidError
@@ -29,6 +31,29 @@ def to_millis(instant: Instant) -> int:
     if not -_LIMIT <= instant < _LIMIT:
         raise InvalidError(f"{instant} milliseconds since 1970 are out of range")
     return instant
+
+
+def row_time(millis: int | None) -> int | None:
+    """The event time of a row or timer: the least of all times is that of no row."""
+    return None if millis == -_LIMIT else millis
+
+
+def checked(clock: Callable[[], int]) -> Callable[[], int]:
+    """A clock of the user's, whose answers are held to be milliseconds: `InvalidError` else."""
+
+    def ask() -> int:
+        now = clock()
+        try:
+            millis = operator.index(now)
+        except TypeError:
+            millis = _LIMIT
+        if not -_LIMIT < millis < _LIMIT:
+            raise InvalidError(
+                f"the clock said {now!r}; it must give an int, in milliseconds since 1970"
+            )
+        return millis
+
+    return ask
 
 
 def from_millis(millis: int) -> dt.datetime:

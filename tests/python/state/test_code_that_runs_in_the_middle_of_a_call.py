@@ -457,3 +457,25 @@ def test_garbage_that_closes_the_backend_while_a_value_is_made_does_no_harm(
     finally:
         gc.set_threshold(*threshold)
     assert found == rows
+
+
+def test_garbage_that_empties_the_cache_while_values_are_reduced_does_no_harm(
+    kind: Any, tmp_path: Path
+) -> None:
+    with KeyedBackend.open(tmp_path, kind=kind, key=pa.string(), cache_bytes=1) as backend:
+        backend.set_key("ada")
+        rows = backend.list_state("other", pa.string())
+        joined = backend.reducing_state("s", pa.list_(pa.list_(pa.string())), lambda a, b: a + b)
+        old, new = [["x" * 2000]] * 20, [["y"]] * 10
+        for containers in range(1, 50):  # made before garbage is collected
+            joined.clear()
+            joined.add(old)
+            threshold = gc.get_threshold()
+            Cycle(lambda: rows.update(["z" * 10_000]))
+            gc.set_threshold(containers)
+            try:
+                joined.add(new)
+            finally:
+                gc.set_threshold(*threshold)
+            assert joined.get() == old + new
+            gc.collect()

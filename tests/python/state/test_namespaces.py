@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import pyarrow as pa
 import pytest
 
@@ -201,3 +203,28 @@ def test_merging_leaves_other_keys_alone(backend: KeyedBackend) -> None:
     state.merge_namespaces("w2", ["w1"])
     backend.set_key("ada")
     assert state.get() == 1
+
+
+NOON = dt.datetime(2026, 1, 1, 12)
+
+
+@pytest.mark.parametrize(
+    ("type_", "space"),
+    [
+        (pa.timestamp("us"), NOON), (pa.date32(), NOON.date()), (pa.float64(), 1.5),
+        (pa.struct([("from", pa.int64())]), {"from": 1}), (pa.string(), "w"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_the_first_namespace_is_none_whatever_the_type(
+    backend: KeyedBackend, type_: pa.DataType, space: object
+) -> None:
+    state = backend.value_state("v", pa.int64(), namespace=type_)
+    state.update(1)
+    assert state.namespace is None
+    state.set_namespace(space)
+    state.update(2)
+    state.set_namespace(None)
+    assert state.value() == 1
+    assert list(backend.keys("v")) == ["ada"]
+    assert backend.entries("v").read_all()["namespace"].to_pylist() == [None, space]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -224,6 +225,59 @@ def test_an_expired_value_is_returned_once_at_most(timed: KeyedBackend, clock: A
         assert read() in empty
         for state in (value, words, total, seen, events):
             state.clear()
+
+
+class Total:
+    """Adds up integers."""
+
+    def create_accumulator(self) -> int:
+        return 0
+
+    def add(self, value: int, acc: int) -> int:
+        return acc + value
+
+    def get_result(self, acc: int) -> int:
+        return acc
+
+    def merge(self, a: int, b: int) -> int:
+        return a + b
+
+
+def test_what_has_expired_is_not_added_to_even_where_reads_return_it(
+    timed: KeyedBackend, clock: Any
+) -> None:
+    ttl = Ttl(ttl=TEN_SECONDS, return_expired=True)
+    states: list[Any] = [
+        timed.reducing_state("sum", pa.int64(), "sum", ttl=ttl),
+        timed.reducing_state("function", pa.int64(), lambda a, b: a + b, ttl=ttl),
+        timed.aggregating_state("total", Total(), accumulator=pa.int64(), ttl=ttl),
+    ]
+    for state in states:
+        state.add(1)
+    clock.now += 10 * SECOND
+    for state in states:
+        state.add(10)
+    states[0].add_many(pa.array(["ada"]), pa.array([100]))
+    assert [state.get() for state in states] == [110, 10, 10]
+
+
+def test_the_longest_timedelta_is_a_time_to_live(timed: KeyedBackend) -> None:
+    state = timed.value_state("v", pa.int64(), ttl=dt.timedelta.max)
+    state.update(1)
+    assert state.value() == 1
+
+
+@pytest.mark.parametrize("kind", ["heap", "rocksdb"])
+@pytest.mark.parametrize("said", [1.5, None, "noon", 2**63, -(2**63)])
+def test_a_clock_that_gives_no_milliseconds_is_refused(
+    kind: Any, said: Any, tmp_path: Path
+) -> None:
+    with KeyedBackend.open(tmp_path, kind=kind, key=pa.string(), clock=lambda: said) as backend:
+        backend.set_key("ada")
+        state = backend.value_state("v", pa.int64(), ttl=TEN_SECONDS)
+        for call in (lambda: state.update(1), lambda: list(backend.advance_processing_time())):
+            with pytest.raises(InvalidError, match=r"the clock said .*milliseconds since 1970"):
+                call()
 
 
 def test_what_has_expired_is_in_no_entries_even_where_reads_return_it(

@@ -202,6 +202,21 @@ def test_times_that_do_not_fit_are_refused_and_change_nothing(backend: KeyedBack
     assert list(backend.keys("o")) == []
 
 
+def test_the_least_of_all_times_is_that_of_no_row(backend: KeyedBackend) -> None:
+    state = backend.value_state("v", pa.int64(), ttl=TEN)
+    least = -(2**63)
+    at(backend, least)
+    assert backend.current_event_time is None
+    with pytest.raises(InvalidError, match="lives by event time"):
+        state.update(1)
+    backend.register_event_time_timer(least)
+    for timer in backend.advance_watermark(least):
+        assert (timer.time, backend.current_event_time) == (least, None)
+    at(backend, least + 1)
+    state.update(1)
+    assert state.value() == 1
+
+
 def test_merging_needs_no_time_and_keeps_the_parts(backend: KeyedBackend) -> None:
     total = backend.reducing_state("r", pa.int64(), "sum", ttl=TEN, namespace=pa.string())
     words = backend.list_state("l", pa.int64(), ttl=TEN, namespace=pa.string())

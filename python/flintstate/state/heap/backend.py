@@ -22,7 +22,7 @@ from flintstate.state.heap.table import Shard, Table
 from flintstate.state.heap.timers import HeapTimers
 from flintstate.state.keys import KeyType, Token
 from flintstate.state.metrics import StateMetrics
-from flintstate.state.times import Instant, system_clock, to_millis
+from flintstate.state.times import Instant, row_time, system_clock, to_millis
 
 HeapKind = (
     HeapValueState
@@ -230,7 +230,7 @@ class HeapBackend(KeyedBackend):
     def _fire(self, timers: HeapTimers, until: int, *, event_time: bool) -> Iterator[Timer]:
         for time, group, key, namespace in timers.due(until):
             self._key, self._group = key, group
-            self._event_time = time if event_time else self._watermark
+            self._event_time = row_time(time if event_time else self._watermark)
             space = self._timer_namespace
             yield Timer(
                 time,
@@ -242,7 +242,7 @@ class HeapBackend(KeyedBackend):
 
     def set_event_time(self, time: Instant | None) -> None:
         self._check_open()
-        self._event_time = None if time is None else to_millis(time)
+        self._event_time = None if time is None else row_time(to_millis(time))
 
     @property
     def current_event_time(self) -> int | None:

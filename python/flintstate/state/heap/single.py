@@ -42,6 +42,16 @@ class SingleCell(HeapState):
         self._sweep(now)
         return value
 
+    def _living(self) -> object:
+        """What an `add` is combined with: nothing that has expired, and nothing happens to it."""
+        self.reads += 1
+        if self._ttl is None:
+            return self._reading().get(self._address())
+        now = self.moment()
+        cell = self._reading().get(self._address())
+        alive = None if cell is None else self._alive(cell, now.horizon)
+        return None if alive is None else self._unstamped(alive)
+
     def _take(self, cell: Pair, now: Moment) -> object:
         assert self._ttl is not None
         stamp, value = cell
@@ -176,7 +186,7 @@ class HeapReducingState(SingleCell, ReducingState[object]):
         value = self._admit(value)
         if self.descriptor.function == "count":
             value = 1
-        before = self._read()
+        before = self._living()
         if before is None:
             return self._write(value)
         backend, writes = self._backend, self.writes
@@ -234,7 +244,7 @@ class HeapAggregatingState(SingleCell, AggregatingState[object, object]):
 
     def add(self, value: object) -> None:
         self._reading()
-        before = self._read()
+        before = self._living()
         self._write(self.undisturbed(self._added, value, before))
 
     def _added(self, value: object, before: object) -> object:

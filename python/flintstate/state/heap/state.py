@@ -44,11 +44,11 @@ class HeapState(State):
         self.reads = 0
         self.writes = 0
         self._flat = descriptor.namespace is None
-        self._namespace: Token = None
         self._namespace_type = (
             None if descriptor.namespace is None
             else KeyType.of_namespace(descriptor.namespace, f"{self} namespace")
         )  # fmt: skip
+        self._namespace = self.namespace_token(None)
         self._sweeper: Iterator[None] = iter(())
         self._gone = NEVER
         self._restamp()
