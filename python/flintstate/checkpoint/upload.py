@@ -21,12 +21,12 @@ from pathlib import Path
 import pyarrow as pa
 
 from flintstate import _core
-from flintstate.checkpoint.base import PIECE, Manifest, StoredFile, new_digest
+from flintstate.checkpoint.base import PIECE, Manifest, StoredFile, is_table, new_digest
 from flintstate.checkpoint.handle import Base, Handle, new_id
 from flintstate.checkpoint.locking import FileLock
 from flintstate.checkpoint.rivals import newest_epoch, refuse_rivals
 from flintstate.checkpoint.sealed import PIN, UPLOAD, seal_json, unseal_json, unseal_whole_ones
-from flintstate.checkpoint.storage import Storage
+from flintstate.checkpoint.storage import Storage, storage_errors
 from flintstate.errors import CorruptionError, FlintError, InvalidError, NotFoundError
 
 __all__ = ["Upload", "pinned_version"]
@@ -39,16 +39,22 @@ class _Plan:
     id: bytes
     handle: Handle
     files: dict[str, int]
+    digests: dict[str, str]
+    """Of all but table files, whose blocks have checksums that are verified instead."""
 
     @staticmethod
     def read(path: Path) -> _Plan:
         content = unseal_json(UPLOAD, path.read_bytes(), str(path))
         handle = Handle.from_bytes(base64.b64decode(content["handle"]), str(path))
-        return _Plan(bytes.fromhex(content["id"]), handle, content["files"])
+        digests = content.get("digests", {})
+        return _Plan(bytes.fromhex(content["id"]), handle, content["files"], digests)
 
     def write(self, path: Path) -> None:
         handle = base64.b64encode(self.handle.to_bytes()).decode()
-        _write_whole(path, {"id": self.id.hex(), "handle": handle, "files": self.files})
+        _write_whole(
+            path,
+            {"id": self.id.hex(), "handle": handle, "files": self.files, "digests": self.digests},
+        )
 
 
 class Upload:
@@ -81,9 +87,12 @@ class Upload:
     @staticmethod
     def begin(directory: Path, handle: Handle) -> Upload:
         """Begins an upload of what `files/` holds, which is the handle's version."""
-        sizes = {path.name: path.stat().st_size for path in (directory / "files").iterdir()}
-        plan = _Plan(new_id(handle.batch), handle, dict(sorted(sizes.items())))
-        plan.write(directory / "plan")
+        paths = sorted((directory / "files").iterdir())
+        sizes = {path.name: path.stat().st_size for path in paths}
+        digests = {path.name: _digest(path) for path in paths if not is_table(path.name)}
+        plan = _Plan(new_id(handle.batch), handle, sizes, digests)
+        with storage_errors(directory):
+            plan.write(directory / "plan")
         return Upload(directory, plan)
 
     def continues(self, handle: Handle, versions: set[bytes]) -> bool:
@@ -107,7 +116,8 @@ class Upload:
                 return False
             try:
                 if not self.done():
-                    self._finish(storage)
+                    with storage_errors(self.directory):
+                        self._finish(storage)
             except (CorruptionError, NotFoundError):
                 self.remove(storage)
                 raise
@@ -202,14 +212,14 @@ class Upload:
         """The digest of a file that is as it was planned."""
         path = self.files / name
         try:
-            with open(path, "rb") as file:
-                found = os.fstat(file.fileno()).st_size
-                digest = hashlib.file_digest(file, new_digest).hexdigest()
+            found, digest = path.stat().st_size, _digest(path)
         except FileNotFoundError:
             raise CorruptionError(f"{path}: it is gone, and its base can't be uploaded") from None
         if found != size:
             raise CorruptionError(f"{path}: {found} bytes, {size} were planned")
-        if name.endswith(".sst"):
+        if self._plan.digests.get(name, digest) != digest:
+            raise CorruptionError(f"{path}: damaged: it was another one when it was planned")
+        if is_table(name):
             self._verify(path)
         return digest
 
@@ -241,6 +251,11 @@ def pinned_version(storage: Storage, name: str) -> bytes | None:
     except NotFoundError:
         return None
     return bytes.fromhex(content["version"])
+
+
+def _digest(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, new_digest).hexdigest()
 
 
 def _step(file: StoredFile) -> bytes:
