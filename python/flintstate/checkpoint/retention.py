@@ -83,9 +83,10 @@ def collect_orphans(
     pins = _dead_pins(storage, handles, found, last_epoch=last_epoch)
     _delete(storage, pins)
     found = [info for info in found if info.name not in pins]
+    # A pin that is gone by now was of no use, or its base is adopted, and the manifest there.
+    live |= _pinned_names(storage, found)
     live |= _named_by_later_manifests(storage, [*found, *storage.list("groups/")], last_epoch)
     until = math.inf if rolled_back else storage.now() - age_min_s
-    live |= _pinned_names(storage, found)
     orphans = {
         info.name
         for info in found
