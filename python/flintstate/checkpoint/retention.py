@@ -6,6 +6,8 @@ docs/format/handle.md (What may be deleted) gives the rules and the reasons.
 from __future__ import annotations
 
 import contextlib
+import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from flintstate.checkpoint.base import Manifest
@@ -81,13 +83,14 @@ def collect_orphans(
     pins = _dead_pins(storage, handles, found, last_epoch=last_epoch)
     _delete(storage, pins)
     found = [info for info in found if info.name not in pins]
+    # A pin that is gone by now was of no use, or its base is adopted, and the manifest there.
+    live |= _pinned_names(storage, found)
     live |= _named_by_later_manifests(storage, [*found, *storage.list("groups/")], last_epoch)
-    until = storage.now() - (0.0 if rolled_back else age_min_s)
-    pinned = _ids_of_pins(found)
+    until = math.inf if rolled_back else storage.now() - age_min_s
     orphans = {
         info.name
         for info in found
-        if _is_old(info, until) and _is_orphan(storage, info, live, pinned, last_epoch)
+        if _is_old(info, until) and _is_orphan(storage, info, live, last_epoch)
     }
     _delete(storage, orphans)
     return sorted(pins | orphans)
@@ -106,9 +109,7 @@ def _is_old(info: ObjectInfo, until: float) -> bool:
     return info.modified <= until
 
 
-def _is_orphan(
-    storage: Storage, info: ObjectInfo, live: set[str], pinned: set[bytes], last_epoch: int
-) -> bool:
+def _is_orphan(storage: Storage, info: ObjectInfo, live: set[str], last_epoch: int) -> bool:
     name = ObjectName.parse(info.name)
     if info.name in live:
         return False
@@ -116,9 +117,10 @@ def _is_orphan(
         return info.name.rpartition("/")[2].startswith(".")
     if name.epoch > last_epoch or name.kind == "pin":
         return False
-    if name.kind == "file":
-        return name.id not in pinned
-    return name.kind != "index" or _last_segment(storage, info.name) not in live
+    if name.kind != "index":
+        return True
+    last = _last_segment(storage, info.name)
+    return last is not None and last not in live
 
 
 def _dead_pins(
@@ -138,9 +140,22 @@ def _dead_pins(
     return dead
 
 
-def _ids_of_pins(found: Iterable[ObjectInfo]) -> set[bytes]:
-    names = (ObjectName.parse(info.name) for info in found)
-    return {name.id for name in names if name is not None and name.kind == "pin"}
+def _pinned_names(storage: Storage, found: Iterable[ObjectInfo]) -> set[str]:
+    """The files of uploads whose pins are there, whether a listing showed them or not."""
+    files = defaultdict[str, set[str]](set)
+    for info in found:
+        name = ObjectName.parse(info.name)
+        if name is not None and name.kind == "file":
+            files[f"{name.prefix}pin/{name.id.hex()}"].add(info.name)
+    return set().union(*(names for pin, names in files.items() if _is_there(storage, pin)))
+
+
+def _is_there(storage: Storage, name: str) -> bool:
+    try:
+        storage.readable(name).close()
+    except NotFoundError:
+        return False
+    return True
 
 
 def _named_by_later_manifests(

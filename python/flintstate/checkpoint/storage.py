@@ -11,6 +11,7 @@ import errno
 import os
 import secrets
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -121,8 +122,8 @@ class LocalStorage:
         target = self._path(name)
         with storage_errors(target):
             make_directory(target.parent)
+            _sync_path(source)  # where that fails, what a copy would read may not be what we wrote
             try:
-                _sync_path(source)
                 os.link(source, target)
             except FileExistsError:
                 raise InvalidError(f"{target}: exists already; a name is written once") from None
@@ -176,10 +177,10 @@ class LocalStorage:
         return str(target.parent / f"{_TEMPORARY}{target.name}")
 
     def list(self, prefix: str) -> Iterator[ObjectInfo]:
-        for path in sorted((self._root / prefix).rglob("*")):
-            with contextlib.suppress(FileNotFoundError):
+        for path in sorted(_paths_below(self._root / prefix)):
+            with storage_errors(path), contextlib.suppress(FileNotFoundError):
                 status = path.stat()
-                if path.is_file():
+                if stat.S_ISREG(status.st_mode):
                     name = path.relative_to(self._root).as_posix()
                     yield ObjectInfo(name, status.st_size, status.st_mtime)
 
@@ -197,6 +198,18 @@ class LocalStorage:
         if any(part in ("", ".", "..") for part in parts):
             raise InvalidError(f"'{name}' is no object's name: it would leave {self._root}")
         return self._root.joinpath(*parts)
+
+
+def _paths_below(directory: Path) -> Iterator[Path]:
+    """All but directories. What can't be looked into is an error, and not empty."""
+    with storage_errors(directory):
+        for parent, _, names in os.walk(directory, onerror=_refuse_unless_gone):
+            yield from (Path(parent, name) for name in names)
+
+
+def _refuse_unless_gone(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise error
 
 
 def _put_in_place(temporary: Path, target: Path) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 import pyarrow as pa
 
 from flintstate import _core
-from flintstate.checkpoint.base import PIECE, Manifest, StoredFile, new_digest
+from flintstate.checkpoint.base import PIECE, Manifest, StoredFile, is_table, new_digest
 from flintstate.checkpoint.handle import Base, Handle, new_id
 from flintstate.checkpoint.locking import FileLock
 from flintstate.checkpoint.rivals import newest_epoch, refuse_rivals
@@ -35,7 +35,7 @@ from flintstate.checkpoint.sealed import (
     unseal_json,
     unseal_whole_ones,
 )
-from flintstate.checkpoint.storage import Storage
+from flintstate.checkpoint.storage import Storage, storage_errors
 from flintstate.errors import CorruptionError, FlintError, InvalidError, NotFoundError
 
 __all__ = ["Upload", "pinned_version"]
@@ -48,19 +48,25 @@ class _Plan:
     id: bytes
     handle: Handle
     files: dict[str, int]
+    digests: dict[str, str]
+    """Of all but table files, whose blocks have checksums that are verified instead."""
 
     @staticmethod
     def read(path: Path) -> _Plan:
         def plan(content: dict[str, Any]) -> _Plan:
             handle = Handle.from_bytes(base64.b64decode(content["handle"]), str(path))
             files = {name: natural(size) for name, size in content["files"].items()}
-            return _Plan(id_of(content["id"]), handle, files)
+            digests = {name: str(digest) for name, digest in content.get("digests", {}).items()}
+            return _Plan(id_of(content["id"]), handle, files, digests)
 
         return unseal_json(UPLOAD, path.read_bytes(), str(path), plan)
 
     def write(self, path: Path) -> None:
         handle = base64.b64encode(self.handle.to_bytes()).decode()
-        _write_whole(path, {"id": self.id.hex(), "handle": handle, "files": self.files})
+        _write_whole(
+            path,
+            {"id": self.id.hex(), "handle": handle, "files": self.files, "digests": self.digests},
+        )
 
 
 class Upload:
@@ -93,9 +99,12 @@ class Upload:
     @staticmethod
     def begin(directory: Path, handle: Handle) -> Upload:
         """Begins an upload of what `files/` holds, which is the handle's version."""
-        sizes = {path.name: path.stat().st_size for path in (directory / "files").iterdir()}
-        plan = _Plan(new_id(handle.batch), handle, dict(sorted(sizes.items())))
-        plan.write(directory / "plan")
+        paths = sorted((directory / "files").iterdir())
+        sizes = {path.name: path.stat().st_size for path in paths}
+        digests = {path.name: _digest(path) for path in paths if not is_table(path.name)}
+        plan = _Plan(new_id(handle.batch), handle, sizes, digests)
+        with storage_errors(directory):
+            plan.write(directory / "plan")
         return Upload(directory, plan)
 
     def continues(self, handle: Handle, versions: set[bytes]) -> bool:
@@ -119,7 +128,8 @@ class Upload:
                 return False
             try:
                 if not self.done():
-                    self._finish(storage)
+                    with storage_errors(self.directory):
+                        self._finish(storage)
             except (CorruptionError, NotFoundError):
                 self.remove(storage)
                 raise
@@ -213,14 +223,14 @@ class Upload:
         """The digest of a file that is as it was planned."""
         path = self.files / name
         try:
-            with open(path, "rb") as file:
-                found = os.fstat(file.fileno()).st_size
-                digest = hashlib.file_digest(file, new_digest).hexdigest()
+            found, digest = path.stat().st_size, _digest(path)
         except FileNotFoundError:
             raise CorruptionError(f"{path}: it is gone, and its base can't be uploaded") from None
         if found != size:
             raise CorruptionError(f"{path}: {found} bytes, {size} were planned")
-        if name.endswith(".sst"):
+        if self._plan.digests.get(name, digest) != digest:
+            raise CorruptionError(f"{path}: damaged: it was another one when it was planned")
+        if is_table(name):
             self._verify(path)
         return digest
 
@@ -258,6 +268,11 @@ def pinned_version(storage: Storage, name: str) -> bytes | None:
 
 def _files(content: dict[str, Any]) -> tuple[StoredFile, ...]:
     return tuple(StoredFile.from_dict(file) for file in content["files"])
+
+
+def _digest(path: Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, new_digest).hexdigest()
 
 
 def _step(file: StoredFile) -> bytes:

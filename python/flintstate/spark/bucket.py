@@ -20,7 +20,7 @@ import errno
 import resource
 import secrets
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,7 @@ import pyarrow as pa
 
 from flintstate import _core
 from flintstate.checkpoint.background import in_background
-from flintstate.checkpoint.base import restore_base
+from flintstate.checkpoint.base import copy_store, restore_base
 from flintstate.checkpoint.handle import EMPTY_VERSION, Groups, Handle, Segment, new_id
 from flintstate.checkpoint.locking import Doorbell, FileLock
 from flintstate.checkpoint.retention import delete_superseded
@@ -106,7 +106,8 @@ class Bucket:
             else:
                 self._own = PrivatePlace(local)
             self.backend = self._open() if self._own is None else self._open_privately(self._own)
-            self._adopted = self._find_upload() if self._shared else None
+            with _closed_if_it_fails(self.backend):
+                self._adopted = self._find_upload() if self._shared else None
         except BaseException:
             self._lock.say_busy(self._lock.left_busy)
             self._leave()
@@ -277,15 +278,12 @@ class Bucket:
         if self._handle.base is not None:
             restore_base(self._storage, self._handle, target)
         backend = self._open_backend(target)
-        try:
+        with _closed_if_it_fails(backend):
             if not self._catch_up(backend):
                 raise CorruptionError(
                     f"{self._storage.root}/{self._handle.groups.prefix}: the base holds version "
                     f"{backend.version!r}, which its handle does not name"
                 )
-        except BaseException:
-            backend.close()
-            raise
         return backend
 
     def _open_privately(self, own: PrivatePlace) -> _core.RocksBackend:
@@ -327,8 +325,9 @@ class Bucket:
     def _make_undo_point(self, backend: _core.RocksBackend) -> None:
         """Hard links of the store as it is before this call changes it."""
         undo = self._local / "undo"
-        shutil.rmtree(undo, ignore_errors=True)
-        backend.checkpoint(str(undo))
+        with _closed_if_it_fails(backend):
+            shutil.rmtree(undo, ignore_errors=True)
+            backend.checkpoint(str(undo))
 
     # Bases.
 
@@ -370,8 +369,24 @@ class Bucket:
         parent = self._local if self._own is None else self._own.directory
         directory = parent / "uploads" / secrets.token_hex(8)
         directory.mkdir(parents=True)
-        self.backend.checkpoint(str(directory / "files"))
-        return Upload.begin(directory, self._handle)
+        try:
+            self.backend.checkpoint(str(directory / "files"))
+            self._try_out(directory / "files", directory / "trial")
+            return Upload.begin(directory, self._handle)
+        except BaseException:
+            shutil.rmtree(directory, ignore_errors=True)
+            raise
+
+    def _try_out(self, files: Path, trial: Path) -> None:
+        """Opens a copy: what can't be opened here shall not become what everyone restores from."""
+        copy_store(files, trial)
+        backend = self._open_backend(trial)
+        version = backend.version
+        backend.discard()
+        if version != self._handle.version:
+            raise CorruptionError(
+                f"{files}: damaged: version {version!r} where {self._handle.version!r} was"
+            )
 
     def _wants_base(self) -> bool:
         if self._adopted is not None or self.backend.damaged:
@@ -385,6 +400,9 @@ class Bucket:
             try:
                 if self._wants_base():
                     upload = self._begin_upload()
+            except CorruptionError:
+                self._lock.say_damaged()
+                raise
             finally:
                 self._let_go()
         if upload is not None:
@@ -419,6 +437,16 @@ class Bucket:
 
     def _new_place(self) -> Path:
         return self._local / f"db-{secrets.token_hex(8)}"
+
+
+@contextlib.contextmanager
+def _closed_if_it_fails(backend: _core.RocksBackend) -> Iterator[None]:
+    """Nobody else will: its bucket is never there, and the error may outlive the lock."""
+    try:
+        yield
+    except BaseException:
+        backend.close()
+        raise
 
 
 def _verify(directory: Path) -> None:

@@ -1,3 +1,4 @@
+import errno
 import os
 from pathlib import Path
 
@@ -109,3 +110,28 @@ def test_what_is_staged_is_no_object_yet(tmp_path: Path) -> None:
     staged.write_bytes(b"content")
     storage.publish_file("log/object", str(staged))
     assert [(found.name, found.size) for found in storage.list("")] == [("log/object", 7)]
+
+
+def test_a_directory_that_can_not_be_listed_is_not_taken_for_an_empty_one(tmp_path: Path) -> None:
+    storage = LocalStorage(tmp_path)
+    assert list(storage.list("groups/")) == []
+    (tmp_path / "groups").symlink_to("groups")
+    with pytest.raises(StorageError, match="groups"):
+        list(storage.list("groups/"))
+
+
+def test_a_file_that_could_not_be_synced_is_not_copied_instead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "source").write_bytes(b"what the disk may have lost")
+    storage = LocalStorage(tmp_path / "root")
+    storage.publish("log/other", b"")
+
+    def fail_once(descriptor: int) -> None:
+        monkeypatch.undo()
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", fail_once)
+    with pytest.raises(StorageError, match="Input/output error"):
+        storage.publish_file("log/name", str(tmp_path / "source"))
+    assert [info.name for info in storage.list("")] == ["log/other"]

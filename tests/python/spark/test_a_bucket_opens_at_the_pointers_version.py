@@ -213,3 +213,20 @@ def test_an_upload_of_a_version_that_lost_is_thrown_away(home: Home) -> None:
     again = home.add(handles[1], 1)
     assert again.base is None
     assert not list((home.path / "local" / "uploads").iterdir())
+
+
+def test_a_bucket_that_could_not_be_opened_leaves_no_store_open(home: Home) -> None:
+    handle = home.grow(home.first, 12)[-1]
+    with home.bucket(handle) as bucket:
+        bucket._begin_upload()
+    (home.path / "storage" / GROUPS.prefix / "index").rename(home.path / "away")
+    with pytest.raises(NotFoundError, match="index") as caught:
+        home.read(handle)
+    held = [os.readlink(f"/proc/self/fd/{name}") for name in open_files()]
+    assert not [path for path in held if path.startswith(str(home.path))], caught
+    (home.path / "away").rename(home.path / "storage" / GROUPS.prefix / "index")
+    assert home.read(handle) == expected(12)
+
+
+def open_files() -> list[str]:
+    return [name for name in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{name}")]

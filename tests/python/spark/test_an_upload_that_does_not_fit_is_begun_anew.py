@@ -123,3 +123,48 @@ def test_a_store_with_a_damaged_table_file_is_restored_and_not_uploaded(home: Ho
     assert not upload.directory.exists()
     assert not list(home.storage.list(GROUPS.prefix + "base/"))
     goes_on(home, handle, range(3, 12))
+
+
+@pytest.mark.parametrize("kind", ["CURRENT", "MANIFEST", "OPTIONS"])
+def test_a_file_that_changes_before_it_is_uploaded_is_in_no_base(home: Home, kind: str) -> None:
+    handle = home.grow(home.first, 3)[-1]
+    upload = begun(home, handle)
+    (path,) = upload.files.glob(f"{kind}*")
+    flip(path, path.stat().st_size // 2)
+    with pytest.raises(CorruptionError, match=f"{kind}.*another one when it was planned"):
+        upload.run(home.storage)
+    goes_on(home, handle, range(3, 12))
+
+
+@pytest.mark.parametrize("part", range(1, 9))
+def test_a_manifest_that_is_damaged_while_its_store_is_open_is_in_no_base(
+    home: Home, part: int
+) -> None:
+    handle = home.grow(home.first, 3)[-1]
+    bucket = Bucket(home.storage, home.path / "local", KEY, handle, SMALL)
+    (path,) = (home.path / "local").glob("db-*/MANIFEST*")
+    flip(path, path.stat().st_size * part // 9)
+    bucket.close(background=True)
+    wait_for_background()
+    assert not list(home.storage.list(GROUPS.prefix + "file/"))
+    goes_on(home, handle, range(3, 8))
+
+
+def test_an_overdue_base_of_a_damaged_store_costs_one_call(home: Home) -> None:
+    handle = home.grow(home.first, 8)[-1]
+    bucket = Bucket(home.storage, home.path / "local", KEY, handle, SMALL)
+    (path,) = (home.path / "local").glob("db-*/MANIFEST*")
+    flip(path, 20)
+    with pytest.raises(CorruptionError, match="uploads/") as caught:
+        bucket.commit(8)
+    bucket.close(after=caught.value)
+    goes_on(home, handle, range(8, 10))
+
+
+def flip(path: Path, at: int) -> None:
+    """Changes a bit in place."""
+    with open(path, "r+b") as file:
+        file.seek(at)
+        byte = file.read(1)
+        file.seek(at)
+        file.write(bytes([byte[0] ^ 1]))

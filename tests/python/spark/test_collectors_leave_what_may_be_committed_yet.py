@@ -15,7 +15,7 @@ from spark_buckets import GROUPS, HUGE, KEY, Home, add, expected
 from flintstate.checkpoint.handle import Handle, new_id
 from flintstate.checkpoint.retention import collect_orphans, delete_superseded
 from flintstate.checkpoint.rivals import newest_epoch
-from flintstate.checkpoint.storage import LocalStorage
+from flintstate.checkpoint.storage import LocalStorage, ObjectInfo
 from flintstate.checkpoint.upload import Upload
 from flintstate.errors import InvalidError, NotFoundError
 from flintstate.spark.bucket import Bucket, Limits
@@ -243,6 +243,52 @@ def test_what_a_rolled_back_query_left_behind_goes_when_it_is_said_so(home: Home
     again = home.grow_from(back, range(3, 9))[-1]
     assert collect(home, again) == []
     assert restored(home, again) == expected(9)
+
+
+def test_what_a_rolled_back_query_left_goes_whatever_the_clock_said(home: Home) -> None:
+    handles = home.grow(home.first, 6)
+    for path in (home.path / "storage").rglob("*"):
+        os.utime(path, (time.time() + 7200,) * 2)  # it has been put right since
+    names = collect_orphans(
+        home.storage, [handles[3]], last_batch=2, epoch_seen=seen(home), batches_retained=100,
+        rolled_back=True,
+    )  # fmt: skip
+    assert len(names) == 3
+    assert seen(home) == 2
+
+
+class Hiding(LocalStorage):
+    """A storage that does not show everything at every moment."""
+
+    from_listings = from_readers = "nothing"
+
+    def list(self, prefix: str) -> Iterator[ObjectInfo]:
+        return (info for info in super().list(prefix) if self.from_listings not in info.name)
+
+    def readable(self, name: str) -> IO[bytes]:
+        if self.from_readers in name:
+            raise NotFoundError(f"{name}: for a moment")
+        return super().readable(name)
+
+
+def test_a_pin_that_a_listing_does_not_show_keeps_its_files(home: Home) -> None:
+    storage = home.storage = Hiding(home.path / "storage")
+    committed = home.grow(home.first, 4)[-1]
+    uploaded(home, committed)
+    storage.from_listings = "/pin/"
+    assert collect(home, home.add(committed, 4, local="other")) == []
+
+
+def test_an_index_that_can_not_be_read_for_a_moment_stays(home: Home) -> None:
+    storage = home.storage = Hiding(home.path / "storage")
+    older = home.grow(home.first, 12)[-1]
+    handle = home.grow_from(older, range(12, 24))[-1]
+    assert older.index is not None
+    assert older.index != handle.index
+    storage.from_readers = older.index.id.hex()
+    assert collect(home, handle) == []
+    storage.from_readers = "nothing"
+    assert restored(home, older) == expected(12)
 
 
 @pytest.mark.parametrize("kind", ["base", "index", "log", "file"])
