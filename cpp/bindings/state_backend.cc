@@ -181,8 +181,8 @@ void BindSegmentInfo(py::module_& m) {
 
 void BindStateBackend(py::module_& m) {
   BindSegmentInfo(m);
-  py::module_::import("os").attr("register_at_fork")(
-      py::arg("after_in_child") = py::cpp_function(&RefuseParents));
+  py::module_::import("os").attr("register_at_fork")(py::arg("after_in_child") =
+                                                         py::cpp_function(&RefuseParents));
   m.def("event_times", &EventTimeList, py::arg("times"), py::arg("what"));
   py::class_<StateBinding, std::shared_ptr<StateBinding>> state(m, "RocksState");
   BindStateBasics<StateBinding>(state);
