@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <memory>
+#include <vector>
 
 #include "bindings/bindings.h"
 #include "bindings/state_bindings.h"
@@ -33,6 +35,28 @@ struct SegmentInfo {
   changelog::Segment segment;
 };
 
+// Those that are open, and what has gone since the last one came. Guarded by the GIL.
+std::vector<std::weak_ptr<BackendBinding>>& Living() {
+  static auto& living = *new std::vector<std::weak_ptr<BackendBinding>>();
+  return living;
+}
+
+void Register(const std::shared_ptr<BackendBinding>& backend) {
+  std::erase_if(Living(), [](const auto& known) { return known.expired(); });
+  Living().push_back(backend);
+}
+
+// A forked child's copies of its parent's backends would take writes into caches that nobody ever
+// writes out: they refuse, as the databases below them do.
+void RefuseParents() {
+  for (const auto& known : Living()) {
+    auto backend = known.lock();
+    if (backend == nullptr || !backend->context().health.ok()) continue;
+    backend->context().usable = false;
+    backend->context().health = backend->context().database->Enter().status();
+  }
+}
+
 std::shared_ptr<BackendBinding> Open(const std::string& path, py::handle key_schema,
                                      int max_parallelism, uint16_t first_group, uint16_t last_group,
                                      size_t cache_bytes, bool changelog, bool create,
@@ -61,6 +85,7 @@ std::shared_ptr<BackendBinding> Open(const std::string& path, py::handle key_sch
     backend->context().clock->SetProcessingClock([ask = *clock] { return ask().cast<int64_t>(); });
   }
   auto binding = std::make_shared<BackendBinding>(std::move(backend), std::move(key));
+  Register(binding);
   if (!timer_namespace.is_none()) {
     binding->DeclareTimerSpace(ColumnOf(timer_namespace, "namespace", true));
   }
@@ -156,6 +181,8 @@ void BindSegmentInfo(py::module_& m) {
 
 void BindStateBackend(py::module_& m) {
   BindSegmentInfo(m);
+  py::module_::import("os").attr("register_at_fork")(py::arg("after_in_child") =
+                                                         py::cpp_function(&RefuseParents));
   m.def("event_times", &EventTimeList, py::arg("times"), py::arg("what"));
   py::class_<StateBinding, std::shared_ptr<StateBinding>> state(m, "RocksState");
   BindStateBasics<StateBinding>(state);

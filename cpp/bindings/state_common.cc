@@ -335,7 +335,9 @@ py::object BackendBinding::DecodeTimerSpace(std::string_view bytes) const {
 }
 
 void BackendBinding::CheckNotBusy() const {
-  if (busy_) Check(Status::Busy("another thread is at work on the backend"));
+  if (!busy_) return;
+  Check(backend_->context().health);  // of a thread that a forked child does not have
+  Check(Status::Busy("another thread is at work on the backend"));
 }
 
 StateBinding::StateBinding(std::shared_ptr<BackendBinding> owner, StateTable* table)

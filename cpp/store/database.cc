@@ -126,8 +126,12 @@ Result<Family*> Database::CreateFamily(const FamilyOptions& options) {
   Family* family = nullptr;
   rocksdb::Status status =
       db_->CreateColumnFamily(MakeFamilyOptions(options), options.name, &family);
-  FLINT_RETURN_IF_ERROR(From(status, "create the family '" + options.name + "'"));
   std::lock_guard<std::mutex> lock(families_mutex_);
+  if (!status.ok() && family != nullptr) {  // it is there, but RocksDB could not note its options
+    db_->DropColumnFamily(family).PermitUncheckedError();
+    dropped_.push_back(family);
+  }
+  FLINT_RETURN_IF_ERROR(From(status, "create the family '" + options.name + "'"));
   families_[options.name] = family;
   return family;
 }

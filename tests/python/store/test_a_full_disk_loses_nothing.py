@@ -88,3 +88,22 @@ def test_while(path: Path, work: str, durability: str) -> None:
         assert list(table.keys()) == list(range(kept))
         table.put(pa.table({"k": [-1], "v": [b"usable again"]}))
         assert table[-1] == {"v": b"usable again"}
+
+
+NEW_TABLE = """
+limit(8 << 10)  # enough for the manifest, too little for a file of all options
+key, value = pa.schema([("k", pa.int64())]), pa.schema([("v", pa.binary())])
+refused(lambda: store.table("new", key=key, value=value))
+limit(resource.RLIM_INFINITY)
+store.table("new", key=key, value=value).put(rows(0, 3))
+store.close()
+with fs.Store.open(path) as again:
+    assert len(again.table("new")) == 3
+    assert len(again.table("t")) == 500
+"""
+
+
+def test_a_table_that_found_no_room_is_made_later(path: Path) -> None:
+    program = [sys.executable, "-c", BEGIN + NEW_TABLE, path, "process"]
+    out = subprocess.run(program, capture_output=True, text=True)
+    assert out.returncode == 0, out.stderr

@@ -164,3 +164,29 @@ def test_forks_beside_threads_that_open_and_close(tmp_path: Path) -> None:
         ending.set()
         for thread in threads:
             thread.join()
+
+
+def test_a_parents_backend_takes_nothing_from_a_child(tmp_path: Path) -> None:
+    """It would be into a cache that nobody ever writes out."""
+    backend = fs.KeyedBackend.open(tmp_path / "parent", key=pa.int64(), kind="rocksdb")
+    counts = backend.value_state("n", pa.int64())
+    backend.set_key(1)
+    counts.update(7)
+
+    def refused() -> None:
+        one = pa.array([1])
+        for use in (
+            counts.value,
+            lambda: counts.update(8),
+            lambda: backend.set_key(2),
+            lambda: counts.put_many(one, one),
+            lambda: counts.get_many(one),
+        ):
+            with pytest.raises(fs.ClosedError, match="before this process was forked"):
+                use()
+        backend.close()
+        use_a_backend(tmp_path / "child")
+
+    in_a_child(refused)
+    assert counts.value() == 7
+    backend.close()
