@@ -6,6 +6,7 @@ import base64
 import contextlib
 import hashlib
 import io
+import os
 import re
 import secrets
 import shutil
