@@ -14,6 +14,15 @@ bool Ascend(const Offset* offsets, int64_t count) {
   return ascend;
 }
 
+// Whether the `count` ranges of UTF-8, which ascend, all begin where a character does.
+template <class Offset>
+bool CutBetweenCharacters(const char* data, const Offset* offsets, int64_t count) {
+  while (count > 0 && offsets[count - 1] == offsets[count]) --count;  // nothing stands at the end
+  bool inside = false;
+  for (int64_t i = 0; i < count; ++i) inside |= Continues(data[offsets[i]]);
+  return !inside;
+}
+
 std::string InRow(int64_t row, const std::string& what) {
   return "row " + std::to_string(row) + " " + what;
 }
@@ -59,8 +68,10 @@ Status ColumnView::CheckBytes(int64_t from, int64_t count) const {
   auto bytes = static_cast<size_t>(offsets[count] - offsets[0]);
   if (bytes == 0) return {};
   if (data() == nullptr) return Malformed("its bytes are missing");
-  // All at once is fast, and strings are mostly so.
-  if (!type_.IsString() || IsAscii({data() + offsets[0], bytes})) return {};
+  // All at once is fast, and what is wrong may lie under nulls.
+  std::string_view all(data() + offsets[0], bytes);
+  if (!type_.IsString() || IsAscii(all)) return {};
+  if (IsUtf8(all) && CutBetweenCharacters(data(), offsets, count)) return {};
   return CheckStrings(from, count);
 }
 

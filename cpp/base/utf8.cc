@@ -1,6 +1,6 @@
 #include "base/utf8.h"
 
-#include <bit>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -17,35 +17,38 @@ uint64_t LoadWord(const char* at) {
   return word;
 }
 
-// What may follow a lead byte: how many bytes, and between which bounds the first of them lies.
-struct Sequence {
-  size_t length;  // with the lead; 0: it leads nothing
-  uint8_t least;
-  uint8_t most;
-};
+// A block of bytes, each of which is looked at in a lane of its own.
+using Lanes = uint8_t __attribute__((vector_size(16)));
+constexpr size_t kBlock = sizeof(Lanes);
+constexpr size_t kBefore = 3;  // bytes that a byte's place in its character depends on
 
-Sequence SequenceOf(uint8_t lead) {
-  if (lead < 0xC2) return {0, 0, 0};
-  if (lead < 0xE0) return {2, 0x80, 0xBF};
-  if (lead == 0xE0) return {3, 0xA0, 0xBF};
-  if (lead == 0xED) return {3, 0x80, 0x9F};
-  if (lead < 0xF0) return {3, 0x80, 0xBF};
-  if (lead == 0xF0) return {4, 0x90, 0xBF};
-  if (lead < 0xF4) return {4, 0x80, 0xBF};
-  if (lead == 0xF4) return {4, 0x80, 0x8F};
-  return {0, 0, 0};
+Lanes LoadLanes(const char* at) {
+  Lanes lanes;
+  std::memcpy(&lanes, at, sizeof lanes);
+  return lanes;
 }
 
-// The length of the character of several bytes that `bytes` begin with; 0: there is none.
-size_t CharacterLength(std::string_view bytes) {
-  auto byte = [&](size_t i) { return static_cast<uint8_t>(bytes[i]); };
-  Sequence sequence = SequenceOf(byte(0));
-  if (sequence.length == 0 || bytes.size() < sequence.length) return 0;
-  if (byte(1) < sequence.least || byte(1) > sequence.most) return 0;
-  for (size_t i = 2; i < sequence.length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  return sequence.length;
+// Where a block is wrong, given the bytes before it. A character that it ends in is not: the next
+// block has to go on with it. Comparisons alone, and no branch, so that text of any script is as
+// fast as any other.
+Lanes FaultsAt(const char* at) {
+  const Lanes byte = LoadLanes(at);
+  const Lanes one = LoadLanes(at - 1);
+  const auto continues = (byte & 0xC0) == 0x80;
+  const auto must = (one >= 0xC0) | (LoadLanes(at - 2) >= 0xE0) | (LoadLanes(at - 3) >= 0xF0);
+  const auto no_lead = (byte == 0xC0) | (byte == 0xC1) | (byte > 0xF4);
+  const auto too_long = ((one == 0xE0) & (byte < 0xA0)) | ((one == 0xF0) & (byte < 0x90));
+  const auto no_point = ((one == 0xED) & (byte > 0x9F)) | ((one == 0xF4) & (byte > 0x8F));
+  return (Lanes)((continues ^ must) | no_lead | too_long | no_point);
+}
+
+// The same for a block at the edge of the bytes: what is outside counts as zeros.
+Lanes FaultsAtEdge(std::string_view bytes, size_t at) {
+  char block[kBefore + kBlock] = {};
+  const size_t before = std::min(at, kBefore);
+  const size_t size = std::min(bytes.size() - at, kBlock);
+  std::memcpy(block + kBefore - before, bytes.data() + at - before, before + size);
+  return FaultsAt(block + kBefore);
 }
 
 }  // namespace
@@ -58,27 +61,23 @@ bool IsAscii(std::string_view bytes) {
     for (size_t i = 0; i < kAtOnce; i += 8) any |= LoadWord(at + i);
     if ((any & kHighBits) != 0) return false;
   }
+  uint64_t words = 0;
+  for (; end - at >= 8; at += 8) words |= LoadWord(at);
+  if (bytes.size() >= 8) return ((words | LoadWord(end - 8)) & kHighBits) == 0;
   uint8_t any = 0;
   for (; at < end; ++at) any |= static_cast<uint8_t>(*at);
   return any < 0x80;
 }
 
 bool IsUtf8(std::string_view bytes) {
-  size_t at = 0;
-  while (at < bytes.size()) {
-    if (at + 8 <= bytes.size()) {
-      const uint64_t high = LoadWord(bytes.data() + at) & kHighBits;
-      at += high == 0 ? 8 : static_cast<size_t>(std::countr_zero(high)) / 8;
-      if (high == 0) continue;
-    } else if (static_cast<uint8_t>(bytes[at]) < 0x80) {
-      ++at;
-      continue;
-    }
-    size_t length = CharacterLength(bytes.substr(at));
-    if (length == 0) return false;
-    at += length;
-  }
-  return true;
+  if (IsAscii(bytes)) return true;
+  Lanes faults = FaultsAtEdge(bytes, 0);
+  size_t at = kBlock;
+  for (; at + kBlock <= bytes.size(); at += kBlock) faults |= FaultsAt(bytes.data() + at);
+  if (at <= bytes.size()) faults |= FaultsAtEdge(bytes, at);
+  uint64_t halves[2];
+  std::memcpy(halves, &faults, sizeof faults);
+  return (halves[0] | halves[1]) == 0;
 }
 
 }  // namespace flint

@@ -134,6 +134,16 @@ Status KeyReader::TakeValue(const KeyPart& part, ColumnBuilder* out) {
     default:
       break;
   }
+  return TakeFixed(part, out);
+}
+
+Status KeyReader::TakeFixed(const KeyPart& part, ColumnBuilder* out) {
+  if (out == nullptr && part.type.id != TypeId::kBool) {
+    auto width = static_cast<size_t>(part.width);
+    if (rest_.size() < width) return CutShort(part);
+    rest_.remove_prefix(width);
+    return Status();
+  }
   std::array<char, kLargestWord> word;
   std::string raw;
   char* slot = word.data();

@@ -42,6 +42,7 @@ class KeyReader {
 
  private:
   Status TakeValue(const KeyPart& part, ColumnBuilder* out);
+  Status TakeFixed(const KeyPart& part, ColumnBuilder* out);
   Status TakeElements(const KeyPart& part, ColumnBuilder* out);
   Status Unescape(const KeyPart& part, std::string_view* value);
 

@@ -148,9 +148,13 @@ class Backend {
   Status WriteBatch(rocksdb::WriteBatch* batch, const CommitPoint& point);
   Status CheckFollows(const ChangeSource& segment) const;
   Status ReplayChanges(ChangeSource* segment);
-  Status VisitChanges(ChangeSource* segment, const std::function<Status(const Change&)>& visit);
-  Status CheckChange(const Change& change);
-  Status ReplayChange(const Change& change, rocksdb::WriteBatch* batch);
+  template <class Visit>
+  Status VisitChanges(ChangeSource* segment, const Visit& visit);
+  // `state`: that of the change before, and then of this one; none where it concerns every group.
+  Status FindChanged(const Change& change, OpenedState** state);
+  Status CheckChange(const Change& change, OpenedState* state);
+  Status CheckBehind(ChangeSource* segment, uint64_t sequence);
+  Status ReplayChange(const Change& change, Family* family, rocksdb::WriteBatch* batch);
   Status ReplayMetadata(const Change& change);
   Status ReplayDescription(uint32_t id, std::string_view bytes);
   Status Poison(Status error);

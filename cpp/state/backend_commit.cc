@@ -133,8 +133,8 @@ Status Backend::CheckFollows(const ChangeSource& segment) const {
   return {};
 }
 
-Status Backend::VisitChanges(ChangeSource* segment,
-                             const std::function<Status(const Change&)>& visit) {
+template <class Visit>
+Status Backend::VisitChanges(ChangeSource* segment, const Visit& visit) {
   auto located = [&](const Change& change) -> Status {
     Status status = visit(change);
     if (status.ok()) return status;
@@ -149,15 +149,14 @@ Status Backend::ReplayChanges(ChangeSource* segment) {
   CommitPoint underway = point_;
   underway.between = true;
   rocksdb::WriteBatch batch;
+  OpenedState* state = nullptr;
   auto apply = [&](const Change& change) -> Status {
-    FLINT_RETURN_IF_ERROR(CheckChange(change));
-    FLINT_RETURN_IF_ERROR(ReplayChange(change, &batch));
+    FLINT_RETURN_IF_ERROR(FindChanged(change, &state));
+    if (!point_.between) FLINT_RETURN_IF_ERROR(CheckChange(change, state));
+    Family* family = state == nullptr ? meta_ : state->entry.family;
+    FLINT_RETURN_IF_ERROR(ReplayChange(change, family, &batch));
     if (batch.GetDataSize() < kReplayBatchBytes) return {};
-    if (!point_.between) {
-      FLINT_RETURN_IF_ERROR(VisitChanges(segment, [&](const Change& next) {
-        return next.sequence <= change.sequence ? Status() : CheckChange(next);
-      }));
-    }
+    if (!point_.between) FLINT_RETURN_IF_ERROR(CheckBehind(segment, change.sequence));
     FLINT_RETURN_IF_ERROR(WriteBatch(&batch, underway));
     batch.Clear();
     return {};
@@ -168,30 +167,47 @@ Status Backend::ReplayChanges(ChangeSource* segment) {
   return WriteBatch(&batch, {segment->version(), false, segment->last_sequence()});
 }
 
-// Metadata is checked where it is taken in, which comes first.
-Status Backend::CheckChange(const Change& change) {
+Status Backend::CheckBehind(ChangeSource* segment, uint64_t sequence) {
+  OpenedState* state = nullptr;
+  return VisitChanges(segment, [&](const Change& change) -> Status {
+    if (change.sequence <= sequence) return {};
+    FLINT_RETURN_IF_ERROR(FindChanged(change, &state));
+    return CheckChange(change, state);
+  });
+}
+
+// Changes come by states, so the last one is mostly the one.
+Status Backend::FindChanged(const Change& change, OpenedState** state) {
   if (change.group == kEveryGroup) {
-    bool right = change.table == kBackendTable && change.kind == ChangeKind::kMetadata;
-    return right ? Status() : Status::Corruption("only metadata concerns every key group");
+    *state = nullptr;
+    return {};
   }
+  if (*state != nullptr && (*state)->entry.id == change.table) return {};
   auto found = by_id_.find(change.table);
   if (found == by_id_.end()) {
     return Status::Corruption("it belongs to state " + std::to_string(change.table) +
                               ", which was never described");
   }
-  OpenedState& state = *found->second;
-  if (!state.shape) {
-    FLINT_ASSIGN_OR_RETURN(
-        state.shape, RowShape::Make(key_schema_, options_.max_parallelism, state.entry.descriptor));
-  }
-  Status status = state.shape->Check(change, context_->next_element);
-  return status.ok() ? status : status.WithContext("state '" + state.entry.descriptor.name + "'");
+  *state = found->second;
+  if ((*state)->shape) return {};
+  FLINT_ASSIGN_OR_RETURN((*state)->shape, RowShape::Make(key_schema_, options_.max_parallelism,
+                                                         (*state)->entry.descriptor));
+  return {};
 }
 
-Status Backend::ReplayChange(const Change& change, rocksdb::WriteBatch* batch) {
+// Metadata is checked where it is taken in, which comes first.
+Status Backend::CheckChange(const Change& change, OpenedState* state) {
+  if (state == nullptr) {
+    bool right = change.table == kBackendTable && change.kind == ChangeKind::kMetadata;
+    return right ? Status() : Status::Corruption("only metadata concerns every key group");
+  }
+  Status status = state->shape->Check(change, context_->next_element);
+  return status.ok() ? status : status.WithContext("state '" + state->entry.descriptor.name + "'");
+}
+
+Status Backend::ReplayChange(const Change& change, Family* family, rocksdb::WriteBatch* batch) {
   rocksdb::Slice key(change.key.data(), change.key.size());
   rocksdb::Slice value(change.value.data(), change.value.size());
-  Family* family = change.group == kEveryGroup ? meta_ : by_id_.at(change.table)->entry.family;
   rocksdb::Status status;
   switch (change.kind) {
     case ChangeKind::kMetadata:

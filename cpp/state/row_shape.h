@@ -16,7 +16,7 @@ namespace flint {
 
 // What the changes of one state are like, by docs/format/state.md. A segment whose checksums are
 // right may still hold what no backend writes, and what is replayed stays: so each change is looked
-// at before it is written. Const and thread-safe.
+// at before it is written. One thread at a time.
 class RowShape {
  public:
   // `key` is the backend's, canonical, and must outlive the shape. Corruption where no state can be
@@ -28,7 +28,7 @@ class RowShape {
   // parts don't fit the types or whose key group is another than the record's or the key's, an
   // element number from `next_element` on, a value that is no row of the state's type. What is
   // nested in a value is checked where it is read.
-  Status Check(const Change& change, uint64_t next_element) const;
+  Status Check(const Change& change, uint64_t next_element);
 
  private:
   RowShape(const KeySchema& key, int max_parallelism, StateKind kind)
@@ -41,7 +41,8 @@ class RowShape {
   Status CheckRow(std::string_view row) const;
   bool IsOurOperand(std::string_view bytes) const;
   // Take a row key's parts off its front: group, key and namespace; what follows.
-  Result<std::string_view> TakeHead(const Change& change) const;
+  Status TakeHead(const Change& change, std::string_view* suffix) const;
+  Status TakeKnownHead(const Change& change, std::string_view* suffix);
   Status TakeSuffix(std::string_view suffix, uint64_t next_element) const;
 
   const KeySchema* key_;
@@ -51,6 +52,8 @@ class RowShape {
   std::optional<KeySchema> user_key_;
   std::shared_ptr<const RowSchema> rows_;  // null: timers, which have none
   std::string operand_head_;               // of a built-in function; empty: there is none
+  std::string head_;                       // the last that was right; of kinds with many rows a key
+  uint16_t head_group_ = 0;
 };
 
 }  // namespace flint

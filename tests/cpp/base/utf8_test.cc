@@ -40,7 +40,7 @@ TEST(Utf8, IsEveryCodePointInAsManyBytesAsItNeeds) {
 TEST(Utf8, IsNotWhatIsCutOrStray) {
   for (const std::string& character :
        {std::string("\xC3\xA9"), std::string("\xE2\x82\xAC"), std::string("\xF0\x9F\x98\x80")}) {
-    for (size_t before : {0, 1, 7, 8, 63, 64, 100}) {
+    for (size_t before = 0; before < 70; ++before) {
       std::string text = std::string(before, 'a') + character;
       EXPECT_TRUE(IsUtf8(text + "b" + text));
       for (size_t cut = 1; cut < character.size(); ++cut) {
