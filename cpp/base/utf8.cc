@@ -45,10 +45,26 @@ Lanes FaultsAt(const char* at) {
 // The same for a block at the edge of the bytes: what is outside counts as zeros.
 Lanes FaultsAtEdge(std::string_view bytes, size_t at) {
   char block[kBefore + kBlock] = {};
+  if (at == 0 && bytes.size() >= kBlock) {
+    std::memcpy(block + kBefore, bytes.data(), kBlock);
+    return FaultsAt(block + kBefore);
+  }
   const size_t before = std::min(at, kBefore);
   const size_t size = std::min(bytes.size() - at, kBlock);
   std::memcpy(block + kBefore - before, bytes.data() + at - before, before + size);
   return FaultsAt(block + kBefore);
+}
+
+// Whether a character goes on behind the end, which is that of three bytes at least.
+bool IsCutShort(const char* end) {
+  auto byte = [end](int back) { return static_cast<uint8_t>(end[-back]); };
+  return byte(1) >= 0xC0 || byte(2) >= 0xE0 || byte(3) >= 0xF0;
+}
+
+bool Any(Lanes faults) {
+  uint64_t halves[2];
+  std::memcpy(halves, &faults, sizeof faults);
+  return (halves[0] | halves[1]) != 0;
 }
 
 }  // namespace
@@ -74,10 +90,12 @@ bool IsUtf8(std::string_view bytes) {
   Lanes faults = FaultsAtEdge(bytes, 0);
   size_t at = kBlock;
   for (; at + kBlock <= bytes.size(); at += kBlock) faults |= FaultsAt(bytes.data() + at);
-  if (at <= bytes.size()) faults |= FaultsAtEdge(bytes, at);
-  uint64_t halves[2];
-  std::memcpy(halves, &faults, sizeof faults);
-  return (halves[0] | halves[1]) == 0;
+  if (bytes.size() < kBlock + kBefore) {
+    return !Any(at <= bytes.size() ? faults | FaultsAtEdge(bytes, at) : faults);
+  }
+  const char* end = bytes.data() + bytes.size();
+  return !Any(faults | FaultsAt(end - kBlock)) &&
+         !IsCutShort(end);  // once more, where they overlap
 }
 
 }  // namespace flint

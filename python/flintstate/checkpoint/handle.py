@@ -217,6 +217,15 @@ class Handle:
         """Where its chain begins."""
         return self.base.version if self.base else EMPTY_VERSION
 
+    @property
+    def newest_object(self) -> str | None:
+        """The name of the object that was written last of those it names."""
+        if self.recent:
+            return self.groups.name("log", self.recent[-1].version)
+        if self.index is not None:
+            return self.groups.name("index", self.index.id)
+        return self.groups.name("base", self.base.manifest.id) if self.base else None
+
     def segments(self, storage: Storage) -> list[Segment]:
         """All segments since the base, in order."""
         indexed = read_index(storage, self.groups, self.index) if self.index else []

@@ -35,7 +35,13 @@ from flintstate.checkpoint.locking import Doorbell, FileLock
 from flintstate.checkpoint.retention import delete_superseded
 from flintstate.checkpoint.storage import Storage
 from flintstate.checkpoint.upload import Upload
-from flintstate.errors import CorruptionError, FlintError, InvalidError, StorageError
+from flintstate.errors import (
+    CorruptionError,
+    FlintError,
+    InvalidError,
+    NotFoundError,
+    StorageError,
+)
 from flintstate.spark.private import PrivatePlace, remove_abandoned
 from flintstate.state.times import system_clock
 
@@ -265,6 +271,7 @@ class Bucket:
     def _catch_up(self, backend: _core.RocksBackend) -> bool:
         """Replays what the store lacks; False where it is not on the handle's chain."""
         if backend.version == self._handle.version:
+            self._check_storage()
             return True
         versions = self._versions()
         if backend.version not in versions:
@@ -272,6 +279,20 @@ class Bucket:
         for segment in self._chain()[versions.index(backend.version) :]:
             self._replay(backend, segment)
         return True
+
+    def _check_storage(self) -> None:
+        """The local store needs nothing of the storage now, but goes on from what is there."""
+        name = self._handle.newest_object
+        if name is None:
+            return
+        try:
+            self._storage.readable(name).close()
+        except NotFoundError:
+            raise NotFoundError(
+                f"{self._storage.root}/{name}: it is not there, and the checkpoint points to it: "
+                "was an older copy of the state directory put back, or a part of it removed? Put "
+                "all of it back, or go back with the checkpoint, too"
+            ) from None
 
     def _restore(self, target: Path) -> _core.RocksBackend:
         """A new store at `target` from base and segments."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import enum
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, Self, TypeVar, overload
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,6 +42,10 @@ class State(ABC):
     """What all kinds have in common."""
 
     __slots__ = ()
+
+    def __deepcopy__(self, memo: object) -> Self:
+        """A copy of what holds a state has the same one: the backend's, which is not copied."""
+        return self
 
     @property
     @abstractmethod

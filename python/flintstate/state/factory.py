@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TypeVar, cast
+from typing import Self, TypeVar, cast
 
 import pyarrow as pa
 
@@ -45,6 +45,10 @@ class StateFactory(ABC):
     default and time to live; else `InvalidError` names what there is and what was asked for. Types
     are Arrow types or codecs.
     """
+
+    def __deepcopy__(self, memo: object) -> Self:
+        """As that of a state."""
+        return self
 
     @abstractmethod
     def _open(

@@ -164,6 +164,20 @@ def test_a_missing_or_damaged_segment_is_refused_by_name(home: Home) -> None:
     assert home.read(handle) == expected(3)
 
 
+def test_an_older_copy_of_the_state_directory_put_back_is_not_gone_on_from(home: Home) -> None:
+    handles = home.grow(home.first, 2)
+    storage, copy, newer = (home.path / name for name in ("storage", "copy", "newer"))
+    shutil.copytree(storage, copy)
+    handles.append(home.add(handles[-1], 2))
+    storage.rename(newer)
+    shutil.copytree(copy, storage)
+    with pytest.raises(NotFoundError, match="older copy of the state directory"):
+        home.add(handles[-1], 3)
+    shutil.rmtree(storage)
+    newer.rename(storage)
+    assert home.read(home.add(handles[-1], 3)) == expected(4)
+
+
 def test_bases_are_taken_in_the_background_and_adopted_later(home: Home) -> None:
     handles = [home.first]
     for batch in range(12):

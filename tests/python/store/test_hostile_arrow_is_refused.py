@@ -81,6 +81,14 @@ def test_what_is_not_utf8_is_named_by_its_row(words: fs.Table) -> None:
         words.put(pa.table({"k": ["x", "y"], "v": STRINGS["bytes that are not UTF-8"]()}))
 
 
+@pytest.mark.parametrize("letters", [b"\xc3\xa9", "é".encode() * 40, b"x" * 70 + b"\xe2\x82\xac"])
+def test_a_letter_that_two_rows_share_is_in_neither(words: fs.Table, letters: bytes) -> None:
+    ends = pa.array([0, len(letters) - 1, len(letters)], pa.int32()).buffers()[1]
+    column = pa.Array.from_buffers(pa.string(), 2, [None, ends, pa.py_buffer(letters)])
+    with pytest.raises(fs.InvalidError, match=r"row 0 .*not UTF-8"):
+        words.put(pa.table({"k": ["x", "y"], "v": column}))
+
+
 def test_what_lies_under_nulls_is_not_looked_at(words: fs.Table) -> None:
     under = STRINGS["bytes that are not UTF-8"]()
     masked = pa.Array.from_buffers(
