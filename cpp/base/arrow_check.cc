@@ -64,7 +64,10 @@ Status ColumnView::CheckRows(int64_t from, int64_t count) const {
 template <class Offset>
 Status ColumnView::CheckBytes(int64_t from, int64_t count) const {
   const Offset* offsets = Offsets<Offset>() + from;
-  if (!Ascend(offsets, count)) return Malformed("its offsets descend");
+  // The last of all says how long the bytes are.
+  if (!Ascend(offsets, count) || offsets[count] > Offsets<Offset>()[size()]) {
+    return Malformed("its offsets descend");
+  }
   auto bytes = static_cast<size_t>(offsets[count] - offsets[0]);
   if (bytes == 0) return {};
   if (data() == nullptr) return Malformed("its bytes are missing");

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <string>
@@ -67,6 +68,18 @@ std::vector<char> Ascending(Numbers& numbers, int64_t count, int64_t most) {
   return bytes;
 }
 
+// Where strings end. Nobody is told how long their bytes are, so the last of all must be right.
+template <class T>
+std::vector<char> EndsOfStrings(Numbers& numbers) {
+  std::vector<char> ends = Ascending<T>(numbers, kRows + 1, kDataBytes);
+  char* at = ends.data() + ends.size() - sizeof(T);
+  T last;
+  std::memcpy(&last, at, sizeof last);
+  last = std::min(last, static_cast<T>(kDataBytes));
+  std::memcpy(at, &last, sizeof last);
+  return ends;
+}
+
 std::vector<char> Text(Numbers& numbers) {
   std::vector<char> text(kDataBytes, 'a');
   if (numbers() % 2 == 0) text[numbers() % text.size()] = static_cast<char>(numbers());
@@ -93,8 +106,8 @@ std::unique_ptr<Drawn> DrawArray(TypeId id, Numbers& numbers) {
   auto drawn = std::make_unique<Drawn>();
   drawn->buffers.push_back(nullptr);
   if (id == TypeId::kString || id == TypeId::kLargeString) {
-    drawn->Add(id == TypeId::kString ? Ascending<int32_t>(numbers, kRows + 1, kDataBytes)
-                                     : Ascending<int64_t>(numbers, kRows + 1, kDataBytes));
+    drawn->Add(id == TypeId::kString ? EndsOfStrings<int32_t>(numbers)
+                                     : EndsOfStrings<int64_t>(numbers));
     drawn->Add(Text(numbers));
   } else if (id == TypeId::kStringView) {
     drawn->Add(Views(numbers));
