@@ -451,10 +451,11 @@ class Bucket:
                     self._lock.say_damaged()
 
     def _leave(self) -> None:
-        if self._own is not None:
-            self._own.remove()
-        self._bell.close()
-        self._lock.release()
+        with contextlib.ExitStack() as ends:  # the lock is let go of whatever fails
+            ends.callback(self._lock.release)
+            ends.callback(self._bell.close)
+            if self._own is not None:
+                self._own.remove()
 
     def _new_place(self) -> Path:
         return self._local / f"db-{secrets.token_hex(8)}"

@@ -175,6 +175,7 @@ DOUBLES_NOT_NULL = pa.map_(pa.string(), pa.field("value", pa.float64(), nullable
         (pa.array([[("a", math.inf)], None, [("b", -math.inf)]], FLOATS), DOUBLES),
         (pa.array([[("a", None)], [("b", 1.0)]], FLOATS)[1:], DOUBLES_NOT_NULL),
         (pa.array([[1, 2], [3]], pa.list_view(pa.int32())), pa.list_(pa.int64())),
+        (pa.array([[1], [2]], pa.list_view(pa.int64()))[1:], pa.list_(pa.int64())),
         (pa.array([1, 2]), pa.decimal128(10, 2)),
         (pa.array([float("inf"), 1.0]).dictionary_encode(), pa.float32()),
     ],
@@ -206,7 +207,6 @@ def test_batches_of_other_layouts_and_widths_are_taken(given: pa.Array, kind: pa
         (pa.array([b"a"]), pa.string()),
         (pa.array([{"x": 1, "y": 2}]), pa.struct([("x", pa.int64())])),
         (pa.array([decimal.Decimal("1.005")]), pa.decimal128(10, 2)),
-        (pa.array([[1], [2]], pa.list_view(pa.int64()))[1:], pa.list_(pa.int64())),
     ],
     ids=name_of,
 )
