@@ -18,8 +18,9 @@ inline uint64_t ForkGeneration() {
 
 // While one lives, whoever forks this process waits: for work on what all of its threads share
 // (RocksDB's own locks and threads among it), of which a child must not get a copy in the middle of
-// a change. Any number may live at a time. Its thread must neither fork nor wait for Python's lock
-// meanwhile, which a forking thread may have.
+// a change, and for 20 ms more, until threads that were started have settled. Any number may live
+// at a time. Its thread must neither fork nor wait for Python's lock meanwhile, which a forking
+// thread may have.
 class NoFork {
  public:
   NoFork();
